@@ -18,7 +18,7 @@ import (
 // Options configure a model of any API.
 type Options struct {
 	Name            string // the configured name; empty: Model
-	BaseURL         string // without the API's own part, such as /chat/completions
+	BaseURL         string // without the path of an API call, such as /chat/completions
 	APIKey          string // empty: no key is sent
 	Model           string // the provider's name of the model
 	MaxOutputTokens int    // 0: the provider's own limit
@@ -125,9 +125,9 @@ func (c *Client) Open(stream, live bool, fields map[string]any) (*openai.Client,
 	return openai.NewClientWithConfig(config), x
 }
 
-// newTransport returns a connection pool like the standard library's. wrap is applied to each new connection. The
-// buffers are small: with HTTP/1, each answer that is being written has its own connection, and its pieces have a few
-// hundred bytes.
+// newTransport returns a connection pool like the standard library's. newTransport applies wrap to each new connection. The
+// buffers are small, because with HTTP/1 each answer that is being written has its own connection, and its pieces have only a
+// few hundred bytes.
 func newTransport(wrap func(net.Conn) net.Conn) http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package provider is shared by the packages of model APIs: connections to a provider, the exchange of a request for an
-// answer, and the meaning of errors and refusals. The package contains no code for a particular API.
+// Package provider contains the code that the packages of model APIs share: connections to a provider, the exchange of a
+// request for an answer, and the classification of errors and refusals. The package contains no code for a particular API.
 //
 //	model.go     a model: sends requests in the shape that the provider accepts
 //	client.go    options, connections, redaction of secrets

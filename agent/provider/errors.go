@@ -15,13 +15,13 @@ import (
 	"telex/agent/sse"
 )
 
-// APIError is an error message of a provider, in any of the known forms.
+// APIError is an error message of a provider. It has the fields of all known forms.
 type APIError struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"` // a string, a number, or null
-	// Fields that only one provider sends. Other providers may use the same names for data of any form.
+	// Each of the following fields is sent by one provider only. Other providers may use the same names for data of any form.
 	Window   json.RawMessage `json:"n_ctx"`    // llama.cpp: how many tokens fit
 	Metadata json.RawMessage `json:"metadata"` // OpenRouter: why moderation stopped a request
 	status   int             // HTTP status inside the error; 0: none
@@ -48,7 +48,7 @@ func (e *APIError) code() string {
 	return code
 }
 
-// named reports whether the error's code or type is one of these words.
+// named reports whether the error's code or type is one of the given words.
 func (e *APIError) named(words ...string) bool {
 	for _, w := range words {
 		if strings.EqualFold(e.code(), w) || strings.EqualFold(e.Type, w) {

@@ -151,7 +151,7 @@ var errTail = errors.New("the stream did not end after the answer")
 // may continue for tailWait, for example with the usage. After tailWait, readEvents calls cancel, which ends the stream.
 // readEvents ignores errors after the end of the answer.
 func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
-	defer func() { _ = x.body.Close() }() // the answer was read, or is abandoned
+	defer func() { _ = x.body.Close() }() // the answer was read, or is not needed any more
 	var tail *time.Timer
 	for {
 		event, err := x.Events.Next()
@@ -185,7 +185,7 @@ func (x *Exchange) readError(res *http.Response) error {
 		e = &APIError{Message: "the address redirects elsewhere; check base_url"}
 	}
 	me := x.redact.statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e)
-	switch res.Header.Get("X-Should-Retry") { // OpenAI says here whether to retry
+	switch res.Header.Get("X-Should-Retry") { // OpenAI says in this header whether to retry
 	case "true":
 		if me.Kind == agent.BadRequest {
 			me.Kind = agent.Retryable

@@ -61,7 +61,7 @@ func TestGather(t *testing.T) {
 		}
 		reads++
 	}
-	if !bytes.Equal(got.Bytes(), sent.Bytes()) { // the writer is done: the end of its stream came
+	if !bytes.Equal(got.Bytes(), sent.Bytes()) { // the writer has finished, because Read has returned the end of the stream
 		t.Errorf("%d bytes arrived, %d were sent", got.Len(), sent.Len())
 	}
 	if reads > pieces/2 {
@@ -69,8 +69,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// The sender waits for an answer to each byte, so a byte that is held back would block the sender. The reader also gets each
-// byte at once after a pause of the stream.
+// The test sends each byte only after the reader has received the previous one, so a byte that is held back would block the
+// test. After a pause of the stream, too, the reader must get each byte at once.
 func TestGatherDeliversEachByte(t *testing.T) {
 	t.Parallel()
 	writer, reader := connected(t)
@@ -81,7 +81,7 @@ func TestGatherDeliversEachByte(t *testing.T) {
 		if n == 2*gatherAfter {
 			go func() {
 				<-pause.C
-				_, _ = writer.Write([]byte{byte(n)}) // if the byte does not arrive, the reader reports it
+				_, _ = writer.Write([]byte{byte(n)}) // if the byte does not arrive, Read reports an error or hangs
 			}()
 		} else if _, err := writer.Write([]byte{byte(n)}); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestGatherDeliversEachByte(t *testing.T) {
 	}
 }
 
-// Closing the connection ends a reader that waits for its timer.
+// If the connection is closed while a reader waits for the timer, the wait ends.
 func TestGatherEndsWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	writer, reader := connected(t)

@@ -14,7 +14,7 @@ import (
 // (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
 var noImages = regexp.MustCompile(`(?i)\bimages?\b.{0,40}\bnot supported`)
 
-// noTools matches how servers say that a model takes no tools:
+// noTools matches the errors with which servers say that a model supports no tools:
 //
 //	"registry.ollama.ai/library/gemma:2b does not support tools" (https://github.com/ollama/ollama, server/images.go)
 //	"No endpoints found that support tool use" (OpenRouter, a 404)
@@ -30,7 +30,7 @@ var noTools = regexp.MustCompile(`(?i)\b(tools?|tool.?(use|choice|call(s|ing)?)|
 // badImage matches errors about one image or one file that can't be used.
 var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed to) (process|decode|load|read|parse|identify) (the )?(input )?(image|file|pdf|document)|(image|file).{0,40}(too large|exceeds)`)
 
-// tooLong matches how providers say that a request does not fit the model's window:
+// tooLong matches the errors with which providers say that a request does not fit the model's window:
 //
 //	"This model's maximum context length is 8192 tokens. However, …" (OpenAI, vLLM, DeepSeek)
 //	"Your input exceeds the context window of this model." (OpenAI's Responses API)
@@ -61,8 +61,8 @@ var windowIn = regexp.MustCompile(`(?i)maximum context length (?:is|of) ([\d,]+)
 // tooLarge matches the error about a single request that exceeds the account's token limit per minute. Retries of a request
 // of this size are useless, and the limit says nothing about the model's context window
 // (https://github.com/continuedev/continue/issues/10218: Groq, a 413; https://github.com/vanna-ai/vanna-flask/issues/11:
-// OpenAI, a 429). tooLarge does not match a message that says which part of the limit is already used, because then it helps
-// to wait.
+// OpenAI, a 429). tooLarge does not match a message that says how much of the limit is already used, because in that case
+// waiting helps.
 var tooLarge = regexp.MustCompile(`(?i)(?:tokens per min(?:ute)?|\bTPM\b).{0,40}\blimit:? ([\d,]+), requested:? ([\d,]+)`)
 
 // noCredit matches errors about an account without money, with any HTTP status (xAI: a 429 or a 403,
@@ -110,7 +110,7 @@ func limitIn(e *APIError) int {
 	return 0
 }
 
-// flagged reports whether the error contains moderation's reasons for stopping a request.
+// flagged reports whether the error contains reasons why moderation stopped the request.
 func (e *APIError) flagged() bool {
 	var m struct {
 		Reasons []string `json:"reasons"`

@@ -13,7 +13,7 @@ import (
 	"telex/agent"
 )
 
-// API contains the functions in which one model API differs from others. Model calls the functions of an API.
+// API contains the functions that differ between model APIs. Model calls these functions.
 type API struct {
 	// Request returns the request r in the shape s: the fields that go-openai can't encode correctly, and a function that
 	// sends them together with the other fields.
@@ -21,8 +21,8 @@ type API struct {
 	// Adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
 	// Each new shape must leave out more, so that repetition ends.
 	Adapt func(err error, s Shape) (next Shape, ok bool)
-	// First is the shape of the first request. Momentary are those bits of shapes that apply to one request only and are not
-	// remembered.
+	// First is the shape of the first request. Momentary contains those bits of shapes that apply to one request only and are
+	// not remembered.
 	First, Momentary Shape
 	// NewAnswer returns an empty answer.
 	NewAnswer func() Answer
@@ -39,7 +39,7 @@ type Answer interface {
 	AddWhole(data []byte, emit func(agent.Delta)) (ended bool, err error)
 	// Completion returns the finished answer without its text.
 	Completion() agent.Completion
-	// ShapeHints returns those bits of the shape that later requests need, as this answer shows.
+	// ShapeHints returns those bits of the shape that later requests need according to this answer.
 	ShapeHints() Shape
 	// Usage returns the usage that the provider has reported so far, or nil if it has reported none.
 	Usage() *agent.Usage

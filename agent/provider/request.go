@@ -43,7 +43,7 @@ func AddFloat(fields map[string]any, name string, value *float64) {
 // string.
 type Arguments string
 
-// UnmarshalJSON accepts a string, null, or any JSON, which it keeps unchanged.
+// UnmarshalJSON accepts a string or null. UnmarshalJSON keeps any other JSON value unchanged.
 func (a *Arguments) UnmarshalJSON(data []byte) error {
 	*a = ""
 	switch {

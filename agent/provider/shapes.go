@@ -39,8 +39,8 @@ type shapes struct {
 	momentary Shape // bits that apply to one request only
 
 	mu      sync.Mutex
-	lasting Shape // the shape of the first request, and the bits that remember added
-	refused Shape // bits that refusals showed
+	lasting Shape // the shape of the first request, and the bits that the method remember added
+	refused Shape // bits that were added because of refusals
 	until   time.Time
 	logged  Shape
 }
@@ -53,8 +53,8 @@ func (f *shapes) now() Shape {
 	return f.lasting
 }
 
-// ask sends a request in the current shape. If the provider refuses a part of the request, ask sends it again in the shape
-// that concede returns. Each error is an *agent.ModelError.
+// ask sends a request in the current shape. If the provider refuses a part of the request, ask sends the request again in the
+// shape that concede returns. Each error is an *agent.ModelError.
 func (f *shapes) ask(
 	ctx context.Context, log *slog.Logger, send func(Shape) (agent.Completion, error), concede func(error, Shape) (Shape, bool),
 ) (agent.Completion, error) {
@@ -117,7 +117,7 @@ type Rejection struct {
 	Refusal bool
 }
 
-// RejectionIn returns the rejection in an error, if there is one.
+// RejectionIn returns the rejection that an error contains, or the zero Rejection if the error contains none.
 func RejectionIn(err error) Rejection {
 	me, isModel := errors.AsType[*agent.ModelError](err)
 	e, told := errors.AsType[*APIError](err)

@@ -12,8 +12,8 @@ import (
 	"telex/agent"
 )
 
-// A part that the provider refuses is tried only once in ten minutes, and the refusal is logged once. Bits of the shape
-// that did not result from a refusal stay for good.
+// If the provider refuses a part of requests, this part is sent only once in ten minutes, and the refusal is logged once.
+// Bits of the shape that did not result from a refusal never expire.
 func TestShapes_forgetRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const configured, noted, refused = NoStreaming, NoTemperature, FirstOwn
