@@ -98,10 +98,10 @@ func tell(t time.Time, name string) string {
 	return fmt.Sprintf("%s: %s%s, ISO week %d-W%02d, Unix %d", name, t.Format(shown), summer, year, week, t.Unix())
 }
 
-// offset is a zone such as +02:00, UTC+2 or GMT-0330.
+// offset matches a zone such as +02:00, UTC+2 or GMT-0330.
 var offset = regexp.MustCompile(`^(?i:UTC|GMT)?\s*([+-])(\d{1,2})(?::?([0-5]\d))?$`)
 
-// location returns the zone with a name or an offset. An empty name means the default zone.
+// location returns the zone with the given name or offset. An empty name means the default zone.
 func (c clock) location(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	switch {
@@ -130,7 +130,7 @@ func (c clock) location(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("unknown time zone %q; use an IANA name such as Europe/Berlin, or an offset such as +02:00", name)
 }
 
-// canonicalName returns a zone's name with the database's capitals: "america/new york" becomes America/New_York.
+// canonicalName returns a zone's name as the time zone database writes it: "america/new york" becomes America/New_York.
 func canonicalName(name string) string {
 	b := []byte(strings.ToLower(strings.ReplaceAll(name, " ", "_")))
 	for i := range b {
@@ -141,8 +141,8 @@ func canonicalName(name string) string {
 	return string(b)
 }
 
-// parseTime parses a time. A time without an offset is in zone. If clocks in that zone change at that time, the time does not
-// exist or exists twice; note then warns the model.
+// parseTime parses a time. A time without an offset is in zone. If clocks in that zone go forward or back at that time, the
+// time does not exist or exists twice. In that case, note warns the model.
 func parseTime(s string, zone *time.Location) (at time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{
@@ -172,8 +172,8 @@ func parseTime(s string, zone *time.Location) (at time.Time, note string, err er
 	return time.Time{}, "", errors.New("invalid time; use one such as 2026-03-29T14:00 or 2026-03-29T14:00:00+02:00")
 }
 
-// clockChangeNote warns that clocks change at the time that was written as s, so that this time does not exist or
-// exists twice.
+// clockChangeNote returns a warning for the model if clocks go forward or back at the time that was written as s. Such a time
+// does not exist, or exists twice.
 func clockChangeNote(at time.Time, s, layout string) string {
 	if at.Format(layout) != s {
 		return "Clocks go forward then: " + s + " does not exist in that zone."

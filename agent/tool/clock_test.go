@@ -10,7 +10,7 @@ import (
 )
 
 func TestClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // where it is midnight UTC on 2000-01-01
+	synctest.Test(t, func(t *testing.T) { // in the bubble, it is midnight UTC on 2000-01-01
 		berlin, err := time.LoadLocation("Europe/Berlin")
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ const (
 	fetchTime      = 20 * time.Second // time limit for everything, redirects included
 	maxRedirects   = 5
 	maxRead        = 2 << 20  // bytes of a page, uncompressed
-	maxTextPerCall = 40 << 10 // bytes that the model gets at once: about 10,000 tokens
+	maxTextPerCall = 40 << 10 // bytes that the model gets from one call: about 10,000 tokens
 	maxAddress     = 4 << 10  // bytes of an address
 )
 
@@ -111,8 +111,8 @@ func (f *fetch) propose(arguments string) string {
 	return fmt.Sprintf("Read %s, an address that you did not type here", address)
 }
 
-// asks reports whether a person must approve a call. No approval is needed if the guard refuses the address, because the call
-// then fails anyway.
+// asks reports whether a person must approve a call. If the guard refuses the address, no approval is needed, because the
+// call fails anyway.
 func (f *fetch) asks(call agent.ToolCall, callContext agent.CallContext) bool {
 	address, _ := partial(call.Arguments, "url")
 	u, err := f.line.guard.target(address)
@@ -158,7 +158,7 @@ func (f *fetch) leavesSite(asked, to *url.URL) bool {
 	return !f.allowed.has(to.Hostname()) && bare(asked) != bare(to)
 }
 
-// publicError returns the error that the model reads. publicError removes IP addresses of the local network, and the layers
+// publicError returns the error that the model reads. publicError removes IP addresses of the local network, and the errors
 // that wrap the cause.
 func publicError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[refusal](err); ok {
@@ -198,7 +198,7 @@ func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL,
 	if err != nil {
 		return answer{}, nil, err
 	}
-	defer func() { _ = res.Body.Close() }() // the unread rest of the body does not matter
+	defer func() { _ = res.Body.Close() }() // an error does not matter, because the rest of the body is not needed
 	switch res.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		next, err := u.Parse(res.Header.Get("Location"))
@@ -288,8 +288,8 @@ func (a answer) output(ctx context.Context, u *url.URL, from int) (agent.Output,
 	return agent.Output{Text: told.String()}, nil
 }
 
-// cutAt returns where to cut a text so that at most maxBytes precede the cut: after a line if one ends in the last
-// quarter, else between two characters.
+// cutAt returns where to cut a text so that at most maxBytes precede the cut. If a line ends in the last quarter of these
+// bytes, cutAt cuts after this line, otherwise between two characters.
 func cutAt(text string, maxBytes int) int {
 	if len(text) <= maxBytes {
 		return len(text)

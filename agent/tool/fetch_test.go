@@ -24,7 +24,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// internet is a simulated internet for fetch: hosts by name and address, all with the same handler.
+// internet is a simulated internet for fetch. Its hosts have names and addresses, and all use the same handler.
 type internet struct {
 	names    map[string]string // host to address
 	listener *memnet.Listener
@@ -399,7 +399,7 @@ func TestFetchStatus(t *testing.T) {
 	})
 }
 
-// The proxy is asked to connect to an address that was checked here, never to a name.
+// fetch asks the proxy to connect to an IP address that fetch itself has checked, never to a host name.
 func TestFetchBehindAProxy(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -516,7 +516,7 @@ func TestProposeFetch(t *testing.T) {
 	}
 }
 
-// Redirects stay on the site, because nobody typed or approved a URL of another site.
+// fetch follows redirects only within a site, because nobody typed or approved a URL of another site.
 func TestRedirectsStayOnTheSite(t *testing.T) {
 	names := map[string]string{"listed.org": people, "www.listed.org": people, "a.listed.net": people, "b.listed.net": people, "evil.org": people, "www.evil.org": people}
 	handler := func(w http.ResponseWriter, r *http.Request) {
@@ -602,7 +602,8 @@ func TestHostilePagesAreReadFast(t *testing.T) {
 			t.Errorf("%s took %s", piece, took)
 		}
 	}
-	// Each piece of text is appended to a copy of all earlier text.
+	// For each piece of text, the parser copies all earlier text, so this page would take very long. The end of the context must
+	// stop the parser.
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errSlow)
 	defer cancel()
 	body := []byte("<body>" + strings.Repeat("<td>a", maxRead/5))

@@ -17,7 +17,7 @@ import (
 // https://www.iana.org/assignments/iana-ipv6-special-registry.
 func closedNetworks() []string {
 	return []string{
-		"0.0.0.0/8",        // this host
+		"0.0.0.0/8",        // the machine itself
 		"10.0.0.0/8",       // private
 		"100.64.0.0/10",    // carrier-grade NAT; Alibaba's metadata at 100.100.100.200
 		"127.0.0.0/8",      // loopback
@@ -45,7 +45,7 @@ func closedNetworks() []string {
 // addresses, which contain an IPv4 address.
 const global = "2000::/3"
 
-// guard decides which addresses may be fetched.
+// guard decides which addresses fetch may connect to.
 type guard struct {
 	closed, open []netip.Prefix // open networks are allowed even inside closed ones
 	global       netip.Prefix

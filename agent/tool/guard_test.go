@@ -79,7 +79,7 @@ func TestPrivateAddressesInAnyFormAreRefused(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	g := newGuard(nil)
-	for _, tt := range []struct{ address, want string }{ // want: the URL, or what the error says
+	for _, tt := range []struct{ address, want string }{ // want: the resulting URL, or a part of the error
 		{"https://example.org", "https://example.org/"},
 		{" http://Example.ORG:80/a/../b?c=d#e ", "http://example.org/a/../b?c=d"},
 		{"https://example.org.:443/", "https://example.org/"},

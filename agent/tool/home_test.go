@@ -29,7 +29,7 @@ type homeServer struct {
 	states  []string
 	calls   []string // path and body
 	answers map[string]func(http.ResponseWriter)
-	result  string // of the next command: the end of its result; "cut": the connection breaks; "hang": nothing
+	result  string // the end of the response to the next command; "cut": the connection breaks; "hang": no response comes
 }
 
 func newHomeServer(t *testing.T) *homeServer {
@@ -91,7 +91,7 @@ func (h *homeServer) tool(t *testing.T, name string) agent.ToolDef {
 	return tools[i]
 }
 
-// socket handles one command.
+// socket handles a WebSocket connection. It answers one command.
 func (h *homeServer) socket(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
@@ -119,7 +119,7 @@ func (h *homeServer) socket(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 	switch result {
 	case "hang":
-		_, _, _ = ws.Read(ctx) // until the client goes
+		_, _, _ = ws.Read(ctx) // until the client closes the connection
 	case "cut":
 	default:
 		say(`{"id":1,"type":"result",` + result + `}`)
@@ -127,7 +127,7 @@ func (h *homeServer) socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// will sets the result of later commands.
+// will sets the response to later commands.
 func (h *homeServer) will(result string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,7 +187,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// The name of an area can't become code of a template.
+// If the name of an area contains template code, Home Assistant must not run this code.
 func TestAreaIsEscapedInTemplates(t *testing.T) {
 	t.Parallel()
 	h := newHomeServer(t)
@@ -203,7 +203,7 @@ func TestAreaIsEscapedInTemplates(t *testing.T) {
 	}
 }
 
-// A large house is read completely, and a small part of it returned.
+// Even if a house has very many entities, ha_states reads the states of all of them, and returns only a small part.
 func TestManyStates(t *testing.T) {
 	t.Parallel()
 	h := newHomeServer(t)
@@ -267,7 +267,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// An unknown outcome is reported as such, and the call is not repeated.
+// If it is unknown whether a call took effect, the error says so, and the call is not repeated.
 func TestServiceErrors(t *testing.T) {
 	t.Parallel()
 	const turnOn, unknown = `{"domain":"light","service":"turn_on"}`, "is unknown: look with ha_states"
@@ -342,7 +342,7 @@ func TestProposeService(t *testing.T) {
 	}
 }
 
-// A proposal shows any data exactly as it is sent: nothing is hidden.
+// Whatever data a call sends, the proposal shows all of it exactly as it is sent.
 func FuzzProposeService(f *testing.F) {
 	f.Add(`{"a":1,"b":"x, c: 2","d":{"e":[]}}`)
 	f.Fuzz(func(t *testing.T, data string) {

@@ -62,7 +62,7 @@ func newHome(o HomeOptions) (*home, error) {
 	}, nil
 }
 
-// homeError is an error response.
+// homeError is an error response of Home Assistant.
 type homeError struct {
 	status int
 	text   string // Home Assistant's message; may be empty
@@ -115,9 +115,9 @@ func (h *home) call(ctx context.Context, method, path string, body any, read fun
 	if err != nil {
 		return h.connectionError(ctx, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // the body was read, or is abandoned
+	defer answer.Body.Close() //nolint:errcheck // the body was read, or is not needed any more
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // the status says enough
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // an error does not matter, because the status is enough
 		return &homeError{answer.StatusCode, errorText(text)}
 	}
 	if err := read(answer.Body); err != nil {
@@ -147,7 +147,7 @@ func (h *home) command(ctx context.Context, command map[string]any, v any) error
 	if err != nil {
 		return fmt.Errorf("nothing was done: %w", err)
 	}
-	defer ws.CloseNow() //nolint:errcheck // the result was read, or is abandoned
+	defer ws.CloseNow() //nolint:errcheck // the result was read, or is not needed any more
 	command["id"] = 1
 	if err := wsjson.Write(ctx, ws, command); err != nil {
 		return fmt.Errorf("%w. %s", h.connectionError(ctx, err), outcomeUnknown)
@@ -170,7 +170,7 @@ func (h *home) command(ctx context.Context, command map[string]any, v any) error
 	return nil
 }
 
-// homeFrame is a message on a WebSocket.
+// homeFrame is a message that Home Assistant sends over a WebSocket.
 type homeFrame struct {
 	Type    string          `json:"type"`
 	Success bool            `json:"success"`

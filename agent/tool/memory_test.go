@@ -73,7 +73,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryNeedsApprovalAfterOutsideContent: outside content must neither add to what is remembered nor show it to others.
+// TestMemoryNeedsApprovalAfterOutsideContent checks when calls need approval: remember and forget after the model has read a
+// page, recall in a group.
 func TestMemoryNeedsApprovalAfterOutsideContent(t *testing.T) {
 	t.Parallel()
 	tools, err := New(Options{Enabled: Groups(), Facts: &notes{}, Home: HomeOptions{URL: "http://house.test", Token: "x"}})
@@ -103,7 +104,7 @@ func TestMemoryNeedsApprovalAfterOutsideContent(t *testing.T) {
 	}
 }
 
-// brokenFacts is a store in trouble.
+// brokenFacts is a store whose methods all fail.
 type brokenFacts struct{}
 
 var errDisk = errors.New("the disk is full")

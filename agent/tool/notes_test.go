@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// notes stores facts in memory. The zero value is empty.
+// notes is a Facts that stores the facts in memory. The zero value is empty.
 type notes struct {
 	mu    sync.Mutex
 	known map[string][]Fact

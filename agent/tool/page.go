@@ -84,7 +84,7 @@ type contextReader func([]byte) (int, error)
 
 func (t contextReader) Read(p []byte) (int, error) { return t(p) }
 
-// parse returns the tree of a page.
+// parse returns the HTML tree of a page.
 func parse(ctx context.Context, body []byte) (*html.Node, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, parseLimit, errors.New("it takes too long"))
 	defer cancel()
@@ -141,7 +141,7 @@ func write(node *html.Node, u *url.URL) (string, error) {
 	return embedded.ReplaceAllString(strings.TrimSpace(string(text)), "()"), nil
 }
 
-// prune removes invisible elements from a tree, and parts that are too deep or too large.
+// prune removes invisible elements from a tree, and everything that exceeds maxDepth or maxNodes.
 func prune(doc *html.Node) {
 	nodes := 0
 	var walk func(n *html.Node, depth int)

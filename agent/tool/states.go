@@ -14,7 +14,7 @@ import (
 	"telex/agent"
 )
 
-// maxListed is the maximum number of entities in an answer of ha_states.
+// maxListed is the maximum number of entities in a result of ha_states.
 const maxListed = 100
 
 type statesArgs struct {

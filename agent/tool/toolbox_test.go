@@ -62,7 +62,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// FuzzPartial cuts arguments anywhere: each field found is a prefix of its final value.
+// FuzzPartial cuts arguments anywhere. The value that partial finds must be a prefix of the final value.
 func FuzzPartial(f *testing.F) {
 	f.Add(`{"url":"https://example.org/a?b=c","from":3}`, 20)
 	f.Add(`{"x":{"url":"no"},"url":"\u00e9\ud83d\ude00\\\" end"}`, 35)
@@ -75,7 +75,7 @@ func FuzzPartial(f *testing.F) {
 		}
 		if !json.Valid([]byte(arguments)) || strings.Count(arguments, "url") != 1 || json.Unmarshal([]byte(arguments), &whole) != nil || whole.URL == nil ||
 			strings.Contains(strings.ToLower(arguments), `\`) {
-			return // nothing to compare with, or the key or a half of a character is written in escapes
+			return // the value can't be compared: it is missing, or it may contain escapes
 		}
 		if !strings.HasPrefix(*whole.URL, early) || done && early != *whole.URL {
 			t.Errorf("%q became %q of %q", cut, early, *whole.URL)
@@ -83,7 +83,8 @@ func FuzzPartial(f *testing.F) {
 	})
 }
 
-// Go's decoder ignores the case of names, so the check before an approval must see the same fields as the call.
+// Go's JSON decoder ignores the case of field names. The check before an approval does not, so a call with names in another
+// case must be refused.
 func TestNamesInAnotherCase(t *testing.T) {
 	t.Parallel()
 	tools, err := New(Options{Enabled: []string{Time}})
