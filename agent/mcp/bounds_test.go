@@ -17,7 +17,7 @@ import (
 	"telex/agent"
 )
 
-// rawServer is a server whose results are the unchanged text that answer returns.
+// rawServer returns an MCP server without the SDK. answer writes the response to each request.
 func rawServer(t *testing.T, answer func(w http.ResponseWriter, method string, id json.RawMessage)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func rawServer(t *testing.T, answer func(w http.ResponseWriter, method string, i
 	return s
 }
 
-// plainAnswer returns the results of a server with one tool.
+// plainAnswer responds to requests like a server with one tool.
 func plainAnswer(w http.ResponseWriter, method string, id json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json")
 	switch method {
@@ -84,7 +84,8 @@ func peakOf(f func()) (grown int64) {
 	return grown
 }
 
-// The size limit applies to the decoded body of an event, not to the number of transferred bytes.
+// A server answers a call with an event of 96 MiB, with and without compression. The call must fail, and the memory of the
+// process must not grow by the size of the event.
 func TestEventsAreBounded(t *testing.T) {
 	const size = 96 << 20
 	event := func(w io.Writer, id json.RawMessage) {
@@ -130,7 +131,7 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// The pages of a list are not all kept in memory: a server may send fifty pages of the maximum size with one tool each.
+// A server sends a long list of tools, in pages of 1 MiB with one tool each. The client must not keep all pages in memory.
 func TestListsAreBounded(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(`{"tools":[{"name":"NAME","description":"`)

@@ -9,7 +9,7 @@ import (
 	"telex/agent"
 )
 
-// startGrace is how long after Run's start turns wait for servers that have not listed their tools yet.
+// startGrace is how long turns wait for servers that have not listed their tools yet, counted from the start of Run.
 const startGrace = time.Second
 
 // Client manages the connections to all configured MCP servers. Client is safe for concurrent use.
@@ -82,7 +82,7 @@ func (c *Client) await(ctx context.Context, late <-chan struct{}) {
 type Status struct {
 	Name      string
 	Connected bool
-	Tools     []agent.ToolDef // the tools that it listed last
+	Tools     []agent.ToolDef // the tools that the server listed last
 	Since     time.Time       // time of the last change of the connection; zero: the server was never connected
 	Err       string          // why the server is not connected; without secrets
 }

@@ -17,7 +17,7 @@ import (
 // Server is the configuration of one MCP server. Server has either a Command or a URL.
 type Server struct {
 	// Name is the prefix of the names of the server's tools: at most 24 letters, digits and "-". Name must not contain "_",
-	// which separates it from the tool's name. So tools of two servers can't get the same name.
+	// because "_" separates the prefix from the tool's own name. So tools of two servers can't get the same name.
 	Name string
 
 	Command string            // run as a child process; looked up in PATH
@@ -25,7 +25,7 @@ type Server struct {
 	Env     map[string]string // environment in addition to PATH, HOME and LANG; may contain secrets
 	Dir     string            // working directory of Command; empty: the daemon's
 
-	URL     string            // address of streamable HTTP; may contain secrets
+	URL     string            // address for streamable HTTP; may contain secrets
 	Headers map[string]string // HTTP headers of each request; may contain secrets
 
 	// Secrets are the secrets in Args and URL. These secrets are removed from logs and errors.
@@ -39,7 +39,7 @@ type Server struct {
 	AutoApprove []string
 	// Deny are the tools that are never offered to a model. The entries of Deny have the same form as those of ReadOnly.
 	Deny []string
-	// Trust says that tools are also read-only if the server itself declares that they are.
+	// Trust says that a tool also counts as read-only if the server itself declares that it is.
 	Trust bool
 	// Timeout is how long a call may take. Each progress report of the server restarts this time. 0 means
 	// agent.DefaultToolTimeout.
@@ -56,8 +56,8 @@ type Options struct {
 	// server and ends all its processes. Without a Keeper, processes that leave the server's process group may survive the
 	// server.
 	Keeper []string
-	// Large is a channel with the capacity 1. All clients that share it together read only one large message at a time, which
-	// limits the memory that they use. If Large is nil, the client makes its own channel.
+	// Large is a channel with the capacity 1. All clients that share this channel together read only one large message at a
+	// time, which limits the memory that they use. If Large is nil, the client makes its own channel.
 	Large chan struct{}
 }
 

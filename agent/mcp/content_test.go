@@ -123,7 +123,7 @@ func TestProgressText(t *testing.T) {
 	}
 }
 
-// FuzzOutput reads any result of a server.
+// FuzzOutput converts random results of a server.
 func FuzzOutput(f *testing.F) {
 	f.Add([]byte(`{"content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"AAAA"}]}`))
 	f.Add([]byte(`{"content":[{"type":"resource","resource":{"uri":"file:///x","blob":"AAAA"}}],"isError":true}`))

@@ -20,7 +20,7 @@ const (
 	maxTitle       = 60
 )
 
-// define converts a server's tool to an agent's tool, without its Call.
+// define converts a server's tool to an agent's tool, but does not set the field Call.
 func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 	switch {
 	case t.Name == "":

@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// No two tools have the same name, and every provider accepts every name.
+// nameFor never gives two tools the same name, and every provider accepts every name.
 func TestNamesDiffer(t *testing.T) {
 	t.Parallel()
 	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

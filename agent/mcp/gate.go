@@ -143,7 +143,7 @@ type gate struct {
 
 	message scan
 	line    lineScan
-	release atomic.Pointer[func()] // releases the slot for a large message; nil: none is held
+	release atomic.Pointer[func()] // releases the slot for a large message; nil: this gate holds no slot
 	slow    atomic.Bool            // a large message took too long
 	err     error
 }
@@ -185,7 +185,7 @@ func (g *gate) Read(p []byte) (int, error) {
 func (g *gate) Close() error {
 	g.abort()
 	err := g.ReadCloser.Close()
-	g.releaseLarge() // no further Read may follow that could release it
+	g.releaseLarge() // no further Read will release the slot
 	return err
 }
 
@@ -275,7 +275,7 @@ func (g *gate) acquireLarge() error {
 	return nil
 }
 
-// releaseLarge lets another large message be read, if the current message is the large one.
+// releaseLarge releases the slot for a large message, if the gate holds the slot. Then another large message can be read.
 func (g *gate) releaseLarge() {
 	if leave := g.release.Swap(nil); leave != nil {
 		(*leave)()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// body returns a body from the given server. The first bytes of the body are available, and a function sends the rest.
+// body returns the body of a message from the server with the intake i. A goroutine sends the first bytes of the body. The
+// caller writes the rest into the PipeWriter.
 func body(t *testing.T, i *intake, first int) (*gate, *io.PipeWriter) {
 	r, w := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -56,7 +57,7 @@ func TestGate_oneServerBlocksAnotherForOneMessage(t *testing.T) {
 	})
 }
 
-// A large message that nobody reads to the end frees its place when it is closed, or else after a timeout.
+// If nobody reads a large message to its end, its slot is released when the message is closed, or after a timeout.
 func TestGate_anAbandonedMessageFreesItsPlace(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		t.Run(fmt.Sprint("closed: ", closed), func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"telex/agent"
 )
 
-// A request from the server during a call gets no answer, and the call is not repeated because of it, even if the server says
-// that it was busy.
+// A server answers a call with a request for further input. The client must not fulfil this request and must not repeat the
+// call.
 func TestACallIsMadeOnce(t *testing.T) {
 	var calls atomic.Int32
 	made := func() *sdk.Server {
@@ -39,7 +39,7 @@ func TestACallIsMadeOnce(t *testing.T) {
 	})
 }
 
-// If two tools have the same name, the first one is used, so that the choice is not random.
+// If a server lists two tools with the same name, the client always uses the first one.
 func TestFirstOfTwoToolsWithTheSameName(t *testing.T) {
 	t.Parallel()
 	log := &said{}
@@ -93,7 +93,7 @@ func errorsHoldNoSecret(t *testing.T, config Server, secret string) {
 	})
 }
 
-// When a server ends, its own child processes are killed: they would keep its output open and run forever.
+// When a server exits, its child processes are killed. Otherwise, they would keep the server's output open and run forever.
 func TestChildrenOfAnEndedServerAreKilled(t *testing.T) {
 	t.Parallel()
 	s := myself(t, "parent")
@@ -141,7 +141,7 @@ func (c *stuckConn) Write(ctx context.Context, m jsonrpc.Message) error {
 
 func (c *stuckConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	time.Sleep(lastAnswer * 3 / 4) // running calls end before this
+	time.Sleep(lastAnswer * 3 / 4) // running calls end during this time
 	return c.Connection.Close()
 }
 
@@ -164,7 +164,7 @@ func onStuck(t *testing.T, f func(t *testing.T, s *server, end func())) {
 	})
 }
 
-// A call ends with its context, even if it is blocked while it writes to the pipe.
+// A call ends when its context ends, even while the call is blocked in a write to the pipe.
 func TestCallThatBlocksThePipe(t *testing.T) {
 	onStuck(t, func(t *testing.T, s *server, end func()) {
 		why := errors.New("enough")
@@ -179,8 +179,8 @@ func TestCallThatBlocksThePipe(t *testing.T) {
 	})
 }
 
-// The server answers that it does not know the session, which has just ended on this side as well. The call was not
-// carried out, so it may be repeated.
+// A session ends on this side while a call is waiting. A moment later, the server answers that it does not know the session.
+// So the server has not carried out the call, and the call may be repeated.
 func TestAnswerThatEndsTheSession(t *testing.T) {
 	onStuck(t, func(t *testing.T, s *server, end func()) {
 		s.mu.Lock()
@@ -199,7 +199,7 @@ func TestAnswerThatEndsTheSession(t *testing.T) {
 	})
 }
 
-// Progress of a call that has returned is not reported.
+// After a call has returned, its progress is not reported any more.
 func TestProgressEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	c := &session{progress: map[string]func(string){}}

@@ -125,7 +125,7 @@ func (k *keeper) run() int {
 		case <-k.none:
 			select {
 			case k.status = <-k.ended:
-			default: // the status was received before
+			default: // the status was already received
 			}
 			return k.status
 		case <-time.After(pause):

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// escapes are shell scripts: servers that leave processes behind in different ways. $N is an argument for sleep by
-// which the test finds these processes. cat reads its input and sends nothing, because a server that echoes its input
-// is ended at once, sometimes before a test has seen its processes.
+// escapes contains shell scripts that act as servers and leave processes behind in different ways. $N is an argument for
+// sleep, by which the test finds these processes. cat writes its input to standard error, because a server that echoes its
+// input on standard output is ended at once, sometimes before a test has seen its processes.
 var escapes = map[string]string{
 	"ignores signals and its input": `trap "" HUP INT TERM; while :; do sleep $N; done`,
 	"forks":                         `sleep $N & sleep $N & cat >&2`,
@@ -54,7 +54,7 @@ func TestNoProcessIsLeft(t *testing.T) {
 	for name, script := range escapes {
 		for _, end := range []string{"stopped", "killed"} {
 			if name == "kills its keeper" && end == "killed" {
-				continue // the daemon died before it noticed the keeper's end, so no process is left to end it
+				continue // the keeper and the daemon are both killed, so nobody is left who could end the server's processes
 			}
 			t.Run(name+", "+end, func(t *testing.T) {
 				t.Parallel()

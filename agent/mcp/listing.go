@@ -17,7 +17,7 @@ const (
 	maxTools    = 200     // tools of a server; the agent offers at most 128 tools in all
 	maxPages    = 50      // pages of the list
 	maxListing  = 1 << 20 // bytes of all descriptions and schemas, which stay in memory
-	maxLeftOut  = 5       // omitted tools that the log names at a time
+	maxLeftOut  = 5       // maximum number of omitted tools in one log line
 	maxListName = 256     // bytes of the server's name for a tool
 )
 
@@ -73,7 +73,8 @@ func (l *listing) add(t *sdk.Tool) error {
 	return nil
 }
 
-// done returns the collected tools, sorted by name. done logs why tools were omitted, for the first maxLeftOut omitted tools.
+// done returns the collected tools, sorted by name. If tools were omitted, done logs the reasons for the first maxLeftOut of
+// them.
 func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	if n := len(l.leftOut); n > 0 {
 		l.server.log.LogAttrs(ctx, slog.LevelWarn, "tools of an MCP server are left out", slog.Int("tools", n), slog.Any("why", l.leftOut[:min(n, maxLeftOut)]))

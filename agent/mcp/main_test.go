@@ -7,10 +7,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// keeperArg makes this binary a keeper.
+// keeperArg is the argument with which the test binary runs as a keeper.
 const keeperArg = "keep"
 
-// TestMain plays a server where a test runs this binary as one.
+// TestMain runs the tests. If a test has started this binary as a keeper or as a server, TestMain acts as that instead.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == keeperArg {
 		os.Exit(Keep(os.Args[2:]))

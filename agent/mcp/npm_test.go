@@ -16,8 +16,8 @@ import (
 	"telex/agent"
 )
 
-// These are servers of other makers, from npm. `make test-mcp` runs them; versions are pinned, so a failure is caused
-// by a change in telex.
+// These are servers of other authors, from npm. `make test-mcp` runs them. Their versions are fixed, so if a test fails, the
+// cause is a change in telex.
 const (
 	npmEverything = "@modelcontextprotocol/server-everything@2026.8.31"
 	npmFilesystem = "@modelcontextprotocol/server-filesystem@2026.8.31"
@@ -40,7 +40,7 @@ func names(box agent.Toolbox) []string {
 	return all
 }
 
-// checkEverything makes one call of each kind.
+// checkEverything makes one call of each kind to the server npmEverything.
 func checkEverything(t *testing.T, c *Client) {
 	t.Helper()
 	echo := find(t, c, "everything_echo")

@@ -27,7 +27,7 @@ import (
 // playVar is the environment variable that makes this binary a server. The value of the variable is the kind of server.
 const playVar = "TELEX_MCP_PLAYS"
 
-// play is a server on standard input and output.
+// play acts as a server of the given kind on standard input and output.
 func play(kind string) {
 	ctx := context.Background()
 	switch kind {
@@ -39,7 +39,7 @@ func play(kind string) {
 			os.Exit(3)
 		}
 		_, _ = io.Copy(io.Discard, os.Stdin)
-	case "stubborn": // has a child, and ends only by SIGKILL
+	case "stubborn": // has a child process, and only SIGKILL ends it
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGPIPE)
 		child := exec.Command("sleep", "600")
 		if err := child.Start(); err != nil {
@@ -50,7 +50,7 @@ func play(kind string) {
 		}
 		_ = newTestServer().Run(ctx, &sdk.StdioTransport{})
 		select {}
-	case "parent": // leaves a child behind, which has its output open
+	case "parent": // leaves a child process behind, which keeps the server's output open
 		child := exec.Command("sleep", "600")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
@@ -59,7 +59,7 @@ func play(kind string) {
 		if err := os.WriteFile(os.Getenv("PIDS"), fmt.Append(nil, child.Process.Pid), 0o600); err != nil {
 			os.Exit(3)
 		}
-	case "daemon": // runs a server, in a shell, until it is killed
+	case "daemon": // runs a server in a shell until the daemon is killed
 		c, err := New(Options{
 			Servers: []Server{{Name: "it", Command: "sh", Args: os.Args[1:]}}, Log: slog.New(slog.DiscardHandler), Keeper: keeperCommand(),
 		})
@@ -75,7 +75,7 @@ func play(kind string) {
 	}
 }
 
-// old is a minimal server, written by hand.
+// old acts as a minimal server, without the SDK.
 func old() {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -97,14 +97,14 @@ func old() {
 	}
 }
 
-// schema is an object that may hold anything.
+// schema returns the schema of an object with any fields.
 func schema() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} }
 
 func text(s string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
-// newTestServer returns a server with one tool for each kind of event.
+// newTestServer returns a server with one tool for each behavior that the tests need.
 func newTestServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1.2"}, nil)
 	add := func(t sdk.Tool, h sdk.ToolHandler) {
@@ -194,7 +194,7 @@ func myself(t *testing.T, kind string) Server {
 	return Server{Name: "it", Command: me, Env: map[string]string{playVar: kind, "KEY": "very-secret-key"}}
 }
 
-// keeperCommand is this binary as a keeper.
+// keeperCommand returns the command that runs this binary as a keeper.
 func keeperCommand() []string { return []string{"/proc/self/exe", keeperArg} }
 
 // running returns a client that runs until the test ends.
@@ -226,7 +226,8 @@ func runs(t *testing.T, c *Client, log *said) *said {
 	return log
 }
 
-// until waits for an effect of other processes.
+// until waits until the function is returns true, for example because of another process. After 90 seconds, until fails the
+// test.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(90 * time.Second); !is(); {

@@ -149,8 +149,8 @@ func (c *child) within(d time.Duration) bool {
 	}
 }
 
-// transport returns the connection to the child. Closing the transport closes the child's input; end closes its output
-// after the exit.
+// transport returns the connection to the child. Closing the transport closes only the child's input; the method end closes
+// the child's output after the child has exited.
 func (c *child) transport() sdk.Transport {
 	return &sdk.IOTransport{Reader: io.NopCloser(c.stdout), Writer: stdin{c.stdin}}
 }
@@ -170,7 +170,7 @@ func (s stdin) Write(p []byte) (int, error) {
 // exitError returns an error that says how the child ended, with its last lines of output. exitError returns nil while the
 // child runs.
 func (c *child) exitError() error {
-	if !c.within(time.Second) { // the output may end shortly before the child, and the keeper exits last
+	if !c.within(time.Second) { // the output may end shortly before the child exits, and the keeper exits last
 		return nil
 	}
 	how := "it ended"

@@ -72,7 +72,7 @@ func TestProgressIsReportedInOrder(t *testing.T) {
 		if err != nil || out.Text != "done" {
 			t.Fatalf("progress: %q, %v", out.Text, err)
 		}
-		// Progress after the result is not reported.
+		// Progress that arrives after the result is not reported.
 		if want := []string{"step 1 (25 %)", "step 2 (50 %)", "step 3 (75 %)"}; !slices.Equal(steps, want[:len(steps)]) {
 			t.Fatalf("the steps are %q", steps)
 		}
@@ -86,7 +86,7 @@ func TestCrashFailsTheCallAndTheServerComesBack(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "whether the call took effect is not known") {
 		t.Errorf("crash: %v", err)
 	}
-	// The tools of the server stay listed, and a call waits for the server.
+	// After the crash, the tools of the server stay listed, and a call waits until the server runs again.
 	echo := find(t, c, "it_echo")
 	until(t, "an answer", func() bool {
 		out, err := echo.Call(t.Context(), agent.Input{Arguments: "{}"})
@@ -122,7 +122,7 @@ func TestHangingCallEndsWithItsContext(t *testing.T) {
 	call(t, find(t, c, "it_echo"), `{}`) // other calls still work
 }
 
-// The agent ends a call by the timeout of its tool.
+// Each tool has the timeout of its server, because the agent ends a call when the tool's timeout has passed.
 func TestToolsHaveTheTimeoutOfTheirServer(t *testing.T) {
 	t.Parallel()
 	s := myself(t, "server")
@@ -262,7 +262,7 @@ func TestStderrCannotFloodTheLog(t *testing.T) {
 	}
 	fmt.Fprintf(l, "%s\n", strings.Repeat("x", 1<<20))
 	fmt.Fprintf(l, "token abcd")
-	fmt.Fprintf(l, "efghijkl \x1b[31mred") // in two pieces, without an end
+	fmt.Fprintf(l, "efghijkl \x1b[31mred") // the line arrives in two pieces, without a line end
 	if n := strings.Count(log.String(), "\n"); n > linesAtOnce+2 {
 		t.Errorf("%d lines were logged", n)
 	}

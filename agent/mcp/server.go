@@ -59,7 +59,7 @@ type server struct {
 	ready chan struct{} // closed when the server is connected
 	defs  []agent.ToolDef
 	since time.Time // time of the last change of live
-	err   error     // reason for the disconnection, without secrets
+	err   error     // why the server is not connected, without secrets
 }
 
 func newServer(s Server, o Options, open opener) *server {
@@ -207,7 +207,7 @@ func defined(defs []agent.ToolDef, name string) (agent.ToolDef, bool) {
 	return agent.ToolDef{}, false
 }
 
-// errChanged is returned by a call of a tool that has changed since it was offered.
+// errChanged is the error of a call if the tool has changed since it was offered to the model.
 var errChanged = errors.New("the tool has changed since it was offered, so nothing was done. Call it again to use it as it is now")
 
 // toolChanged reports whether a tool has changed since it was offered to the model. For example, a read-only tool may now
@@ -255,8 +255,8 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection returns the current session, but not the session given as the argument but. While no other session exists,
-// connection waits, at most for callWait.
+// connection returns the current session. If there is no session, or if the current session is the one in the argument but,
+// connection waits for a new session, at most for callWait.
 func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()

@@ -115,7 +115,7 @@ func TestUnavailableServer(t *testing.T) {
 		if _, err := echo.Call(t.Context(), agent.Input{Arguments: "{}"}); err != nil {
 			t.Errorf("a tool from before: %v", err)
 		}
-		if n := strings.Count(log.String(), "level=WARN"); n != 2 { // that the connection is lost, and that the server is unavailable
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 { // "connection lost" and "server unavailable"
 			t.Errorf("%d warnings:\n%s", n, log)
 		}
 		for i := 2; i < len(m.tries); i++ {
@@ -139,11 +139,11 @@ func TestCallWaitsForARestart(t *testing.T) {
 	})
 }
 
-// Await waits for the first attempt of every server, but no longer than until its context ends or a moment after the start.
-// So a server that hangs delays Await only for a moment.
+// Await returns when the first attempt to connect to each server has ended, when its context ends, or when startGrace has
+// passed since the start. So a server that hangs delays Await only for a moment.
 func TestAwait(t *testing.T) {
 	for _, tt := range []struct {
-		takes time.Duration // the first try
+		takes time.Duration // how long the first attempt to connect takes
 		want  []time.Duration
 	}{
 		{700 * time.Millisecond, []time.Duration{300 * time.Millisecond, 400 * time.Millisecond, 0}},

@@ -31,7 +31,7 @@ type link struct {
 	why       func() error // returns why the link broke; nil: unknown
 }
 
-// opener opens a link to a server. The link calls fail when the server exceeds a limit, which ends the session.
+// opener opens a link to a server. If the server exceeds a limit, the link calls fail, which ends the session.
 type opener func(s *server, fail func(error)) (link, error)
 
 // open returns the opener for the configured kind of link.
@@ -95,7 +95,7 @@ func newSession(s *server) *session {
 	return c
 }
 
-// relist makes watchTools list the tools again soon.
+// relist makes watchTools soon request the list of tools again.
 func (c *session) relist() {
 	select {
 	case c.toolsChanged <- struct{}{}:
@@ -234,8 +234,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	var res *sdk.CallToolResult
 	var err error
 	returned := make(chan struct{})
-	// The call needs its own goroutine, because it can hang in a pipe that the server does not read, and the end of its
-	// context does not interrupt that.
+	// The call needs its own goroutine, because it can hang while it writes to a pipe that the server does not read. The end of
+	// its context does not interrupt the write.
 	if !c.spawn(func() {
 		defer close(returned)
 		res, err = c.legal.CallTool(ctx, params)
@@ -246,8 +246,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	case <-returned:
 		return res, err
 	case <-c.ctx.Done():
-		// The answer to this call may have ended the session, for example because the server does not know the session. If
-		// the server does not know the session, the call had no effect.
+		// The session has ended. Wait briefly for the answer to this call, because the answer may be the reason: the server may
+		// have answered that it does not know the session. In that case, the call had no effect.
 		timer := time.NewTimer(lastAnswer)
 		defer timer.Stop()
 		select {
@@ -280,14 +280,14 @@ func (c *session) expect(tell func(string)) (token string, forget func()) {
 	}
 }
 
-// handleProgress passes a progress notification of the server to the call that it is about. The SDK's client calls it for one
-// notification at a time.
+// handleProgress passes a progress notification of the server to the call that it is about. The SDK's client calls
+// handleProgress for one notification at a time.
 func (c *session) handleProgress(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	text := progressText(req.Params)
 	c.mu.Lock() // held during tell, so that tell is not called after the call has returned
 	defer c.mu.Unlock()
-	if tell, ok := c.progress[token]; ok { // even without a text: it shows that the call is alive
+	if tell, ok := c.progress[token]; ok { // even without a text, because the notification shows that the call is alive
 		tell(text)
 	}
 }

@@ -17,7 +17,7 @@ const (
 	maxLine       = 500 // bytes of a line
 	linesAtOnce   = 40
 	linesASecond  = 1
-	linesAtTheEnd = 3 // repeated in the error that says that the child has exited
+	linesAtTheEnd = 3 // number of last lines in the error that says that the child has exited
 )
 
 // lines logs the standard error of a child line by line, with a rate limit.

@@ -13,8 +13,8 @@ import (
 	"telex/agent"
 )
 
-// A server may change a tool under the same name. A call of the earlier version is then refused, for any kind of
-// change, and the log says so.
+// A server changes a tool but keeps its name. Whatever the change is, a call of the earlier version is refused, and the log
+// reports the change.
 func TestChangedToolCountsAsAnotherTool(t *testing.T) {
 	for name, change := range map[string]func(*sdk.Tool){
 		"hints":       func(t *sdk.Tool) { t.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: false, IdempotentHint: true} },

@@ -26,7 +26,7 @@ type site struct {
 
 func (s *site) set(h http.Handler) { s.handler.Store(&h) }
 
-// fresh is a server without any session.
+// fresh returns the handler of a new server, which knows no session.
 func fresh(t *testing.T, options *sdk.StreamableHTTPOptions) http.Handler {
 	t.Helper()
 	server := newTestServer()
@@ -123,7 +123,8 @@ func TestHTTPRefused(t *testing.T) {
 	})
 }
 
-// The server forgets all sessions. The server refuses the call, which is repeated in a new session.
+// The server restarts and forgets all sessions, so it refuses a call in the old session. The client must repeat the call in a
+// new session.
 func TestHTTPServerRestarts(t *testing.T) {
 	onSite(t, Server{}, plainSite, func(t *testing.T, c *Client, s *site, log *said) {
 		echo := find(t, c, "it_echo")
@@ -134,7 +135,8 @@ func TestHTTPServerRestarts(t *testing.T) {
 	})
 }
 
-// Many servers answer with 400 instead of 404 if they do not know the session.
+// Many servers answer with 400 instead of 404 if they do not know the session. The first call then fails, but later calls
+// succeed.
 func TestHTTPServerAnswersUnknownSessionWith400(t *testing.T) {
 	impolite := func(t *testing.T) http.Handler {
 		inner := fresh(t, nil)
@@ -185,7 +187,8 @@ func TestHTTPServerThatIsDown(t *testing.T) {
 	})
 }
 
-// The server sends no header before its first message.
+// When the client requests the stream of the server's own messages, the server sends no header before its first message. The
+// client must stay connected.
 func TestHTTPStreamWithoutAHeader(t *testing.T) {
 	h := func(t *testing.T) http.Handler {
 		inner := fresh(t, nil)
@@ -206,7 +209,8 @@ func TestHTTPStreamWithoutAHeader(t *testing.T) {
 	})
 }
 
-// legacyOnly is a server from before 2026-07-28. legacyOnly sends its own messages in the response to a separate GET request.
+// legacyOnly returns the handler of a server that supports only protocol versions before 2026-07-28. Such a server sends its
+// own messages in the response to a separate GET request.
 func legacyOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
