@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errNeverHit means that the moment at which the trial wanted to kill the daemon never occurred.
+// errNeverHit means that the situation in which the trial wanted to kill the daemon never occurred.
 var errNeverHit = errors.New("the instant never comes")
 
 // campaign is one run of the test.
@@ -21,23 +21,23 @@ type campaign struct {
 	binary   string
 	seed     uint64
 	parallel int
-	only     int // number of the only trial of each kind to run; negative: run all
+	only     int // run only the trial of each kind with this number; negative: run all trials
 	out      io.Writer
 }
 
-// result is the result of all trials of one kind.
+// result describes the outcome of all trials of one kind.
 type result struct {
 	Kind    string `json:"kind"`
 	Title   string `json:"title"`
 	Trials  int    `json:"trials"`
 	Kills   int    `json:"kills"`
-	Missed  int    `json:"missed"` // number of attempts that were repeated, because the moment for the kill never occurred
+	Missed  int    `json:"missed"` // number of repeated attempts, because the situation for the kill never occurred
 	Answers int    `json:"answers"`
-	Bad     int    `json:"bad"` // number of trials with a violation
+	Bad     int    `json:"bad"` // number of trials in which people saw something wrong
 	verdict
 }
 
-// run runs all trials, several at a time, and returns the results in the order of the kinds.
+// run runs all trials, several at the same time. run returns the results in the order of the kinds.
 func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
 	var mu sync.Mutex // guards results and out
 	results := make([]result, len(list))
@@ -67,11 +67,11 @@ func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
 	return results, group.Wait()
 }
 
-// tries is the maximum number of attempts of a trial. An attempt fails if the moment for its kill never occurs, for
+// tries is the maximum number of attempts of a trial. An attempt fails if the situation for its kill never occurs, for
 // example because the daemon makes fewer edits than planned.
 const tries = 5
 
-// try runs one trial. If the moment for a kill does not occur, try plans and runs the trial anew.
+// try runs one trial. If the situation for a kill does not occur, try makes a new plan and repeats the trial.
 func (c campaign) try(ctx context.Context, k kind, number int) (o outcome, err error) {
 	random, missed := seeded(c.seed, k.name, number), 0
 	for range tries {
@@ -95,7 +95,7 @@ func (r *result) add(o outcome) {
 	}
 }
 
-// printTable prints the results and returns the number of trials with violations.
+// printTable prints the results, and returns the number of trials in which people saw something wrong.
 func printTable(out io.Writer, results []result) (bad int) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")+"\t") }

@@ -42,17 +42,17 @@ admin: {listen: "${ADMIN}"}
 log: {format: json}
 `
 
-// clusterOptions set the number of people and of daemons, the length of the test, and the faults that happen meanwhile.
+// clusterOptions set the number of people and of daemons, the length of the test, and the faults during the test.
 type clusterOptions struct {
 	binary   string
 	replicas int
 	chats    int
 	length   time.Duration
-	every    time.Duration // in each such period, one daemon is killed and another one is paused with SIGSTOP
+	every    time.Duration // in each period of this length, one daemon is killed and another is paused with SIGSTOP
 	think    time.Duration // mean pause between two questions of a person
 	seed     uint64
-	only     string // name of the only platform on which people write; "": all platforms
-	rolling  bool   // no daemon is killed; all daemons are restarted gracefully, one after the other
+	only     string // the only platform on which people write; "": all platforms
+	rolling  bool   // no daemon is killed; instead, one daemon after the other is restarted gracefully
 }
 
 // cluster is several daemons with one configuration on one database, and people who talk to them.
@@ -286,7 +286,7 @@ const (
 	killed    = "killed"
 	paused    = "stopped by SIGSTOP"
 	restarted = "restarted in order"
-	// A daemon that loses its lease continues as a new replica. A daemon that ends without a signal is therefore a
+	// A daemon that loses its lease must continue as a new replica. So if a daemon ends without a signal, this is a
 	// fault.
 	endedItself     = "ended by itself"
 	databaseStopped = "the database is stopped"
@@ -306,7 +306,7 @@ func (c *cluster) note(replica, what string) {
 	fmt.Fprintf(c.out, "%s %s %s\n", time.Now().Format("15:04:05.0"), replica, what)
 }
 
-// troubleDaemons kills one daemon and pauses another one in each span of time, until ctx ends.
+// troubleDaemons kills one daemon and pauses another one in each period, until ctx ends.
 func (c *cluster) troubleDaemons(ctx context.Context, random *rand.Rand) error {
 	for began := time.Now(); ; began = began.Add(c.every) {
 		if outside.Pause(ctx, time.Until(began.Add(c.every/12+upTo(random, c.every/12)))) != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Several daemons share a database, and some are killed, paused and restarted. Everybody nevertheless sees every
-// answer, and nothing else. The numbers of daemons and people are smaller than in `make cluster`.
+// Several daemons share a database, and the test kills, pauses and restarts some of them. Everybody must nevertheless
+// see every answer, and nothing else. There are fewer daemons and fewer people than in `make cluster`.
 func TestPostgreSQLCluster(t *testing.T) {
 	t.Parallel()
 	binary := buildTelex(t)

@@ -24,29 +24,30 @@ type clusterResult struct {
 	Minutes  float64 `json:"minutes"`
 	Seed     uint64  `json:"seed"`
 	Answers  int     `json:"answers"`
-	// Requests is the number of requests to the model. It can exceed Answers, because the answers of a killed
-	// daemon begin anew.
+	// Requests is the number of requests to the model. It can exceed Answers, because the model begins an answer again
+	// after its daemon was killed.
 	Requests int `json:"requests"`
 	talkVerdict
 	Events []event `json:"events"`
 	// ByReplica is the number of requests to the model by replica.
 	ByReplica map[string]int `json:"by_replica"`
-	// First is the time from a question to its first request to the model. It does not include questions that waited
-	// for an earlier answer.
+	// First is the time from a question to the first request to the model for this question. It does not include
+	// questions that waited for an earlier answer.
 	First spread `json:"first"`
 	// Recovery is the time from a kill until another daemon continued a growing reply of the killed daemon.
 	Recovery spread `json:"recovery"`
-	// Grown is the time from a kill until people saw more text. The model first writes the visible text again.
+	// Grown is the time from a kill until people saw more text. Part of this time, the model writes the text again that
+	// people already see.
 	Grown spread `json:"grown"`
-	// GrownOnce is Grown of only those replies that no second fault hit meanwhile.
+	// GrownOnce is like Grown, without the replies that a second fault hit before they grew.
 	GrownOnce spread `json:"grown_once"`
-	// Ours is GrownOnce minus the time in which the model wrote visible text again.
+	// Ours is GrownOnce minus the time in which the model wrote the visible text again.
 	Ours      spread            `json:"ours"`
-	Quiet     map[string]spread `json:"quiet"`     // interruptions of replies without an event shortly before, by platform
-	Disturbed map[string]spread `json:"disturbed"` // interruptions of replies during or shortly after an event, by platform
+	Quiet     map[string]spread `json:"quiet"`     // interruptions without an event shortly before, by platform
+	Disturbed map[string]spread `json:"disturbed"` // interruptions during or shortly after an event, by platform
 	Longest   []string          `json:"longest"`   // descriptions of the longest interruptions
 	Recovered []recovery        `json:"recovered"`
-	Errors    map[string]int    `json:"errors"` // number of messages in the daemons' logs at the level error, by text
+	Errors    map[string]int    `json:"errors"` // number of errors in the daemons' logs, by the text of the error
 	rolling   bool
 }
 
@@ -68,7 +69,7 @@ func spreadOf(list []time.Duration) spread {
 	return spread{len(list), at(50), at(95), at(99), at(100)}
 }
 
-// spreadBy returns the distribution of a time over those elements that meet all conditions.
+// spreadBy computes a time for each element that meets all conditions, and returns the distribution of these times.
 func spreadBy[E any](list []E, of func(E) time.Duration, conditions ...func(E) bool) spread {
 	var times []time.Duration
 	for _, e := range list {
@@ -83,7 +84,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%d times, p50 %.2f s, p95 %.2f s, p99 %.2f s, max %.2f s", s.N, s.P50, s.P95, s.P99, s.Max)
 }
 
-// bad reports whether a person saw something wrong, or waited too long.
+// bad reports whether a person saw something wrong or waited too long.
 func (r clusterResult) bad() bool {
 	return r.talkVerdict.bad() || r.late()
 }
@@ -100,7 +101,7 @@ func (r clusterResult) late() bool {
 	return r.Recovery.Max > maxRecovery.Seconds()
 }
 
-// judge stops the daemons, and compares the records of the stand-ins with the expected answers.
+// judge stops the daemons, and compares what people saw, according to the stand-ins, with the expected answers.
 func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	r = clusterResult{Replicas: len(c.replicas), Chats: c.chats, Minutes: c.length.Minutes(), Seed: c.seed, rolling: c.rolling, ByReplica: make(map[string]int), Errors: make(map[string]int)}
 	for _, d := range c.replicas {
@@ -166,7 +167,7 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	return r, nil
 }
 
-// memory returns the history of each chat in the database, in its order.
+// memory reads the history of each chat from the database, in the order of the messages.
 func (c *cluster) memory(ctx context.Context) (map[string][]string, error) {
 	rows, err := c.database.Query(ctx, c.name, "SELECT endpoint || ':' || chat || ' ' || convert_from(body, 'UTF8') FROM entry JOIN conversation ON conversation.id = entry.conversation ORDER BY entry.id")
 	list := make(map[string][]string)
@@ -202,11 +203,11 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 	return v
 }
 
-// marks matches the mark that identifies a question.
+// marks matches the word that identifies a question and its answer.
 var marks = regexp.MustCompile(`A\d+x\d+z`)
 
-// waits returns the time from each question to its first request to the model. waits leaves out a question that came
-// shortly after another one, because it may have waited for the earlier answer.
+// waits returns for each question the time until the first request to the model for this question. waits leaves out a
+// question that came shortly after another one, because it may have waited for the earlier answer.
 func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	for i, q := range t.asked {
 		if r := runs[q.mark]; len(r) > 0 && (i == 0 || q.at.Sub(t.asked[i-1].at) > 15*time.Second) {
@@ -216,7 +217,7 @@ func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	return list
 }
 
-// interrupted fills in the figures about the interruptions, in which replies did not grow.
+// interrupted fills in the figures about the times in which replies stood still.
 func (r *clusterResult) interrupted(list []interruption) {
 	length := func(i interruption) time.Duration { return i.Duration }
 	r.Quiet, r.Disturbed = make(map[string]spread), make(map[string]spread)

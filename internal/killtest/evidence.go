@@ -19,14 +19,14 @@ import (
 // endpoint is the name of the daemon's only endpoint.
 const endpoint = "telegram"
 
-// left is the unfinished work in the store of a daemon after its end.
+// left is the unfinished work that the store contains after a daemon has ended.
 type left struct {
 	turns  []chat.Turn // unfinished turns
 	blocks []chat.Block
-	err    error // why the test could not read the store; then the test excuses no mistake of the next daemon
+	err    error // why the store could not be read; the test then excuses no mistake of the next daemon
 }
 
-// left reads the store of a daemon that has ended.
+// left reads the unfinished work from the store of a daemon that has ended.
 func (l *life) left(ctx context.Context) left {
 	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(l.home.state())})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,10 +41,10 @@ func (l *life) left(ctx context.Context) left {
 }
 
 // storedWithin is the maximum time that a daemon on a busy machine needs to store the result of a call. If the daemon
-// was killed sooner after a call, its store may lack the result.
+// was killed within this time, its store may lack the result.
 const storedWithin = 300 * time.Millisecond
 
-// unheard reports whether daemon i was killed before it could receive and store the answer to a call.
+// unheard reports whether daemon i was killed before it could receive the response to a call and store it.
 func (t *trial) unheard(i int, c telegram.Call) bool {
 	return c.Done.IsZero() || c.Done.After(t.lives[i].Killed.Add(-storedWithin))
 }
@@ -57,7 +57,7 @@ func (t *trial) caller(c telegram.Call) (i int, killed bool) {
 	return i, i < len(t.left)
 }
 
-// shown returns the bot's messages in a chat.
+// shown returns those messages of the bot that are visible in a chat.
 func (t *trial) shown(id int64) []shown {
 	calls := t.world.Telegram.Calls()
 	var list []shown
@@ -69,8 +69,8 @@ func (t *trial) shown(id int64) []shown {
 	return list
 }
 
-// origin says which daemon made a message, and whether the message is nameless: no store ever contained its id. A
-// message is nameless if the daemon was killed before it received the answer to the create, or shortly afterwards. The
+// origin says which daemon made a message, and whether the message is nameless. A message is nameless if no store ever
+// contained its id: the daemon was killed before it received the response to the create, or shortly afterwards. The
 // store then contains only the intention to create the message.
 func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless bool, what string) {
 	creates := func(c telegram.Call) bool {
@@ -99,7 +99,7 @@ func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless b
 	return t.unheard(i, calls[at]) && !later && intended && !learned, what
 }
 
-// intended reports whether the store contained a message of a turn in the chat whose id was still missing.
+// intended reports whether the store contained, for a turn in the chat, a message whose id was not yet known.
 func (l left) intended(id int64) bool {
 	return slices.ContainsFunc(l.turns, func(r chat.Turn) bool {
 		return r.Conversation.Chat == chatID(id) && slices.ContainsFunc(r.Parts, func(p chat.Part) bool { return p.Ref.ID == "" })
@@ -115,8 +115,8 @@ func (l left) learned(message int) bool {
 
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// blockedCalls returns the calls that any daemon made to a chat while a 429 forbade them. blockedCalls excuses calls of
-// later daemons if the daemon that received the 429 was killed before it could store the block.
+// blockedCalls returns the calls to a chat that a daemon made before the wait after a 429 was over. If the daemon that
+// received the 429 was killed before it could store the wait, blockedCalls leaves out the calls of later daemons.
 func (t *trial) blockedCalls() []string {
 	type window struct {
 		by   int
@@ -141,8 +141,8 @@ func (t *trial) blockedCalls() []string {
 	return found
 }
 
-// memory checks the history of a chat in the last daemon's store: it must have each question and each answer once, in
-// order, as people see them.
+// memory checks the history of a chat in the last daemon's store. The history must contain each question and each
+// answer once, in order, as people see them.
 func (t *trial) memory(ctx context.Context, h home) error {
 	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(h.state())})
 	if err != nil {

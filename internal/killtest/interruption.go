@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// maxInterruption is the longest additional interruption of a reply that a graceful restart may cause. The basis is the
-// 99th percentile of the interruptions without a restart.
+// maxInterruption is how much longer a reply may stand still because of a graceful restart. It is added to the 99th
+// percentile of the times for which replies stand still without a restart.
 const maxInterruption = 2 * time.Second
 
 // near is how long an event may have effects. Another replica takes over within seconds, but for a minute the
 // platform's limits still count the calls of the previous replica.
 const near = 75 * time.Second
 
-// interruption is the time between two changes of a growing reply, minus the expected time between two changes
-// (place.pace).
+// interruption is how much longer a growing reply stood still between two changes than expected. The expected time
+// between two changes is place.pace.
 type interruption struct {
 	time.Duration
 	place string // name of the platform
-	calm  bool   // no event happened shortly before or meanwhile
+	calm  bool   // no event happened shortly before the interruption or during it
 	where string // description of the place and the time
 }
 
-// interruptions returns one interruption for each change of each reply; most of them are 0. posts contains the messages
-// of each chat.
+// interruptions returns one interruption for each change of each reply; most interruptions are 0. posts contains the
+// bot's messages in each chat.
 func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	all := make(map[string][]post)
 	for i, t := range c.talks {
@@ -38,8 +38,8 @@ func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	return list
 }
 
-// interruptionsOf returns the interruptions of one message. all are the messages on the same platform, which share the
-// platform's limits even if several daemons write them.
+// interruptionsOf returns the interruptions of the message p. all are all messages on the same platform. They share
+// the platform's limits, even if different daemons write them.
 func (c *cluster) interruptionsOf(t *talk, p post, all []post) (list []interruption) {
 	for i, v := range p.versions[1:] {
 		since := p.versions[i].at

@@ -23,15 +23,14 @@ type shown struct {
 
 func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
 
-// verdict compares what a person sees with the answer. The zero verdict means that the person sees exactly the
-// answer.
+// verdict counts the mistakes in what a person sees. In the zero verdict, the person sees exactly the answer.
 type verdict struct {
 	Lost    int `json:"lost"`    // answers that are not completely visible
 	Doubled int `json:"doubled"` // answers of which a part is visible twice
 	Cursors int `json:"cursors"` // messages that end with a cursor
-	Limits  int `json:"limits"`  // calls beyond the published limits, or while a 429 forbade them
-	// Uncertain, UncertainTwice and UncertainCursors count nameless messages beside the answer. A later daemon
-	// should have found each of them by a search.
+	Limits  int `json:"limits"`  // calls beyond the published limits, or made before the wait after a 429 was over
+	// UncertainTwice and UncertainCursors are parts of Uncertain. These nameless messages are visible in addition to the
+	// answer. A later daemon should have found and deleted each of them.
 	Uncertain        int    `json:"uncertain"`         // number of nameless messages
 	UncertainTwice   int    `json:"uncertain_twice"`   // nameless messages that show the whole text of another message
 	UncertainCursors int    `json:"uncertain_cursors"` // nameless messages that end with a cursor
@@ -69,8 +68,8 @@ func lines(list []shown) string {
 
 func join(list []shown) string { return flat(lines(list)) }
 
-// judge compares the messages in a chat with the expected answer. If the messages are exactly the answer once some
-// nameless messages are ignored, judge ignores as few of these as possible.
+// judge compares the messages in a chat with the expected answer. judge may ignore nameless messages, but only if the
+// other messages then are exactly the answer. It ignores as few as possible.
 func judge(want string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		return !slices.ContainsFunc(rest, shown.cursor) && join(rest) == flat(want)
@@ -90,7 +89,7 @@ func judge(want string, list []shown) verdict {
 		v.Lost = 1
 	case 1:
 		if v.Cursors == 0 {
-			v.Doubled = 1 // the answer is complete, so a part of it is visible twice
+			v.Doubled = 1 // the whole answer is visible, so the additional text is a part of it
 		}
 	default:
 		v.Doubled = 1
@@ -98,8 +97,8 @@ func judge(want string, list []shown) verdict {
 	return v
 }
 
-// setAside returns the smallest set of nameless messages whose removal makes ok return true. Each bit of set stands for
-// a message.
+// setAside returns the smallest set of nameless messages that must be ignored so that ok returns true for the rest.
+// Each bit of set stands for a message.
 func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	for s := range uint(1) << min(len(list), 10) {
 		if found && bits.OnesCount(s) >= bits.OnesCount(set) {
@@ -113,7 +112,8 @@ func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	return set, found
 }
 
-// without returns the messages that are not in set. may says whether all messages in set are nameless.
+// without returns the messages that are not in set. may is true if all messages in set are nameless, so that they may
+// be ignored.
 func without(list []shown, set uint) (rest []shown, may bool) {
 	for i, m := range list {
 		switch {
@@ -126,7 +126,7 @@ func without(list []shown, set uint) (rest []shown, may bool) {
 	return rest, true
 }
 
-// weigh returns a verdict that counts the ignored messages in set.
+// weigh returns a verdict that counts the messages in set, which judge has ignored.
 func weigh(list []shown, set uint) verdict {
 	var v verdict
 	rest, _ := without(list, set)
@@ -149,12 +149,12 @@ func weigh(list []shown, set uint) verdict {
 	return v
 }
 
-// closing matches the line at the end of a reply that telex gave up, because several daemons in a row were killed
+// closing matches the last line of a reply that telex has given up, because several daemons in a row were killed
 // during the reply.
 var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0-9a-f]{8}\)$`)
 
-// judgeClosed checks the messages of a reply that telex gave up. The messages must show the beginning of the answer, at
-// least as long as the text that the person saw before, and one line that says that something went wrong.
+// judgeClosed checks the messages of a reply that telex has given up. They must show the beginning of the answer,
+// including all text that the person saw before, and one line that says that something went wrong.
 func judgeClosed(answer, before string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		if slices.ContainsFunc(rest, shown.cursor) {
@@ -174,7 +174,7 @@ func judgeClosed(answer, before string, list []shown) verdict {
 	return verdict{Lost: 1, What: fmt.Sprintf("want what was shown, %s, and the closing line%s", clip(before), describe(list))}
 }
 
-// describe lists messages for a person.
+// describe lists messages in a form that people can read.
 func describe(list []shown) string {
 	var b strings.Builder
 	for _, m := range list {

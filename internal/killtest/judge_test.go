@@ -92,7 +92,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Two campaigns with the same seed have the same questions and kill at the same moments.
+// Two runs with the same seed must ask the same questions and make the same number of kills.
 func TestSeeded(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds(30) {

@@ -6,17 +6,17 @@ import (
 	"telex/standin/fault"
 )
 
-// kind is a kind of kill: it says at which moments daemons are killed.
+// kind is a kind of trial: it determines when the daemons are killed.
 type kind struct {
 	name, title string
 	trials      int
-	// plan plans the trial with this number. For kinds that kill during a certain call, trials with consecutive
-	// numbers choose different calls.
+	// plan makes the plan of the trial with this number. If the kind kills the daemon during a call, trials with
+	// consecutive numbers choose different calls.
 	plan func(random *rand.Rand, number int) plan
 }
 
-// kinds returns all kinds. The kind with random kills has n trials. The kinds cuts and reload have one trial. Each
-// other kind has a tenth of n, but at least one.
+// kinds returns all kinds. The kind with kills at random moments has n trials. The kinds cuts and reload have one
+// trial each. Every other kind has a tenth of n trials, but at least one.
 func kinds(n int) []kind {
 	some := max(1, n/10)
 	list := []kind{{"random", "any instant, the start included", n, planRandom}}

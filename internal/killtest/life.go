@@ -13,8 +13,8 @@ import (
 	"telex/internal/outside"
 )
 
-// daemonConfig is the constant part of telex's configuration. Previews are as frequent as the platform's limits allow,
-// so that there are many moments at which a kill can hit.
+// daemonConfig is the part of telex's configuration that is the same in all trials. Previews are as frequent as the
+// platform's limits allow, so that the kills interrupt many of them.
 const daemonConfig = `
 streaming: {telegram: {enabled: %t, edit_interval: %g}}
 conversations: {busy: %s}
@@ -79,7 +79,7 @@ func (h home) check(ctx context.Context) error {
 	return checkStore(h.place(exec.CommandContext(ctx, h.binary, "store", "check")))
 }
 
-// checkStore runs a command of "telex store check" and examines its output.
+// checkStore runs cmd, a command "telex store check", and examines its output.
 func checkStore(cmd *exec.Cmd) error {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -94,7 +94,7 @@ func checkStore(cmd *exec.Cmd) error {
 	return nil
 }
 
-// life is one run of a daemon, from its start to its end.
+// life is one process of the daemon, from its start to its end.
 type life struct {
 	*outside.Process
 	home home

@@ -49,7 +49,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// The test must report a daemon that does not stop gracefully, or that answers nothing.
+// The test runs programs that don't stop gracefully, or that answer nothing. killtest must report them.
 func TestKillFindsWhatIsLost(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "telex")

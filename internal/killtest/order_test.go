@@ -11,7 +11,7 @@ import (
 	"telex/standin/slack"
 )
 
-// orderedPlace is a place that can report that the platform delivered the second message before the first one.
+// orderedPlace is a place that can claim that the platform delivered the second message before the first one.
 type orderedPlace struct {
 	telegramPlace
 	late bool
@@ -83,7 +83,7 @@ func TestAckedAfter(t *testing.T) {
 	}
 }
 
-// Slack's stand-in delivers two events, and the test acknowledges the first event only after the second one.
+// Slack's stand-in delivers two events, and the test acknowledges the second event before the first one.
 func TestOvertakenOnSlack(t *testing.T) {
 	t.Parallel()
 	overtaken := make(chan struct{})

@@ -18,11 +18,11 @@ type place interface {
 	id() string   // id of the chat
 	say(text string) error
 	posts() []post // the bot's messages that were not deleted, oldest first
-	// pace returns the expected time between two edits of a reply while this number of replies grow on the platform.
-	// The time is telex's own edit interval, or longer if the platform's limit allows fewer edits of each reply.
+	// pace returns the expected time between two edits of a reply while the given number of replies grow on the platform.
+	// That is telex's own edit interval, or a longer time if the platform's limit allows fewer edits of each reply.
 	pace(replies int) time.Duration
-	// overtaken reports whether telex received the later message before the earlier one, so that telex could not answer
-	// them in order. The arguments are the marks of the questions in these messages.
+	// overtaken reports whether telex received the later of two messages first, so that telex could not answer them in
+	// order. The arguments are the words that identify the questions in these messages.
 	overtaken(earlier, later string) bool
 }
 
@@ -161,8 +161,8 @@ func (p slackPlace) posts() (list []post) {
 	return list
 }
 
-// places returns n chats. Ten of each 15 chats are on Telegram (some of them groups), four are on Discord, and only one
-// is on Slack, because all chats of a Slack workspace share one limit on edits. If c.only names a platform, all chats
+// places returns n chats. Out of every 15 chats, ten are on Telegram (some of them groups), four on Discord, and only
+// one on Slack, because all chats of a Slack workspace share one limit on edits. If c.only names a platform, all chats
 // are on this platform.
 func (c *cluster) places(n int) (list []place) {
 	for i := 0; len(list) < n; i++ {
@@ -190,8 +190,8 @@ func (c *cluster) place(i int, user int64) place {
 	}
 }
 
-// limitViolations counts and describes the calls that exceeded a published limit, or that a daemon made while a 429
-// forbade them.
+// limitViolations counts and describes the calls that exceeded a published limit, or that were made before the wait
+// after a 429 was over.
 func (c *cluster) limitViolations() (n int, what string) {
 	if v := c.world.Telegram.Stats().Violations; v.OverLimit+v.BlockedCalls > 0 {
 		n += v.OverLimit + v.BlockedCalls

@@ -14,7 +14,7 @@ const (
 	pollCall = "getUpdates"
 )
 
-// span returns roughly how long a daemon takes to start and to give answers of this length.
+// span returns roughly how long a daemon takes to start and to give an answer of this length.
 func span(l length) time.Duration {
 	switch l {
 	case brief:
@@ -63,12 +63,11 @@ func planSend(random *rand.Rand, number int, action string) plan {
 	}
 }
 
-// planEdit kills the daemon during an edit: one that shows a preview, one that fills a message, or one that shows the
-// end of the answer.
+// planEdit kills the daemon during an edit. The edit shows a preview, fills a message, or shows the end of the answer.
 func planEdit(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length length
-		nth    int // 0: the first edit that shows the end of the answer
+		nth    int // number of the edit; 0: the first edit that shows the end of the answer
 	}{{medium, 1}, {medium, 0}, {long, 1}, {long, 2}, {medium, 2}}[number%5]
 	q := ask(random, firstChat, target.length)
 	f := telegram.Fault{Method: editCall, Nth: target.nth, Action: action}
@@ -78,8 +77,8 @@ func planEdit(random *rand.Rand, number int, action string) plan {
 	return plan{questions: []question{q}, strikes: []strike{atCall(f, lag(number, action))}}
 }
 
-// lag returns how long the test waits after the platform's answer before it kills the daemon. For some trials, lag is
-// more than 0, because a daemon that is killed at once has no time to read the answer.
+// lag returns how long the test waits after the platform's response before it kills the daemon. In some trials, lag is
+// more than 0, because a daemon that is killed at once has no time to read the response.
 func lag(number int, action string) time.Duration {
 	if action != fault.PauseAnswered {
 		return 0
@@ -87,7 +86,7 @@ func lag(number int, action string) time.Duration {
 	return []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond, 0, 400 * time.Millisecond}[number%7]
 }
 
-// planCrowd kills the daemon while some answers grow, some questions wait, and some answers are complete.
+// planCrowd kills the daemon while some answers grow, other questions wait, and other answers are already complete.
 func planCrowd(random *rand.Rand, number int) plan {
 	var p plan
 	for i := range 3 + random.IntN(3) {
@@ -137,8 +136,8 @@ func planThrice(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planAccept kills the daemon when a message has just arrived, when the daemon acknowledges the message, or while the
-// message waits for the end of another answer.
+// planAccept kills the daemon in one of three situations: a message has just arrived, the daemon acknowledges the
+// message, or the message waits for the end of another answer.
 func planAccept(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, medium)}}
 	switch number % 3 {
@@ -155,8 +154,8 @@ func planAccept(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planBlocked kills the daemon while a 429 forbids calls to the chat. The next daemon can learn about the 429 only from
-// the store.
+// planBlocked kills the daemon while it has to wait after a 429. The next daemon can learn about the 429 only from the
+// store.
 func planBlocked(random *rand.Rand, number int) plan {
 	f := telegram.Fault{Method: []string{sendCall, editCall}[number%2], Nth: 1 + number%2*(1+number/2%2), RetryAfter: 2}
 	return plan{
@@ -165,8 +164,8 @@ func planBlocked(random *rand.Rand, number int) plan {
 	}
 }
 
-// planCuts kills no daemon. Ten chats get answers of several messages. For 40 of these creates, the message appears,
-// but the connection breaks before the daemon receives the platform's answer.
+// planCuts kills no daemon. In ten chats, the bot gives answers that consist of several messages. For 40 of these
+// messages, the call takes effect, but the connection breaks before the daemon receives the response.
 func planCuts(random *rand.Rand, _ int) plan {
 	p := plan{cuts: 40}
 	for i := range 10 {
@@ -177,8 +176,7 @@ func planCuts(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planCommand kills the daemon while it accepts a command, or during the call that creates the message that answers the
-// command.
+// planCommand kills the daemon while it accepts a command, or during the call that sends the reply to the command.
 func planCommand(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{command(firstChat)}}
 	f := telegram.Fault{Method: sendCall, Nth: 1}

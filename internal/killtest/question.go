@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// question is a person's question and the model's fixed answer.
+// question is a person's question, with the answer that the model always gives to it.
 type question struct {
 	chat   int64 // negative in a group
-	user   int64 // the asker, if the chat is a group
+	user   int64 // the person who asks, if the chat is a group
 	text   string
 	answer string  // the model's answer in Markdown
 	want   string  // text that the person must see
@@ -18,7 +18,7 @@ type question struct {
 	help   bool    // the question is a command, which the daemon answers without the model
 }
 
-// length is the length of an answer.
+// length is the kind of answer: how long it is, and in how many messages it is sent.
 type length uint8
 
 const (
@@ -31,11 +31,11 @@ const (
 // one, and no question contains the text of another question.
 const firstChat = 10_000
 
-// helpText is the daemons' answer to /help, which their configuration sets.
+// helpText is the text with which the daemons answer /help. Their configuration sets it.
 const helpText = "This is the help of a telex that is killed now and then."
 
-// ask returns the question that a person asks in a chat. The model's answer counts up from 1, so that missing and
-// repeated parts are easy to see.
+// ask returns a question for a chat. The model answers by counting up from 1, so missing and repeated parts are easy
+// to see.
 func ask(random *rand.Rand, chat int64, l length) question {
 	q := question{chat: chat, text: fmt.Sprintf("Question %d", chat)}
 	words, seconds := 0, 0.0
@@ -52,7 +52,7 @@ func ask(random *rand.Rand, chat int64, l length) question {
 	return q
 }
 
-// count returns an answer that counts up in paragraphs, as Markdown and as visible text.
+// count returns an answer that counts up. It consists of paragraphs. count returns it as Markdown and as visible text.
 func count(chat int64, words int) (markdown, visible string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer %d begins:", chat)
@@ -69,10 +69,10 @@ func count(chat int64, words int) (markdown, visible string) {
 	return b.String(), strings.ReplaceAll(b.String(), "*", "")
 }
 
-// last returns the end of the answer. The end of the answer contains a text that occurs nowhere else in the chat.
+// last returns the end of the answer, which contains a text that occurs nowhere else in the chat.
 func (q question) last() string { return fmt.Sprintf("ends. (%d)", q.chat) }
 
-// command returns a question that is a command. The daemon's answer to the command is a fixed line.
+// command returns a question that is a command. The daemon answers it with a fixed text.
 func command(chat int64) question {
 	return question{chat: chat, text: "/help", want: helpText, help: true}
 }

@@ -8,29 +8,30 @@ import (
 	"telex/standin/openai"
 )
 
-// maxRecovery is the maximum time in which a reply may not grow after its daemon was killed: 5 s until the daemon's
-// lease ends, and the time that another daemon needs to take over the chat.
+// maxRecovery is the maximum time in which a reply may stand still after its daemon was killed. It is 5 s until the
+// daemon's lease ends, and the time that another daemon needs to take over the chat.
 const maxRecovery = 8 * time.Second
 
-// recovery describes how a growing reply continued after its daemon was killed. All times count from the kill.
+// recovery describes how a growing reply continued after its daemon was killed. All durations count from the kill.
 type recovery struct {
 	Place string    `json:"place"`
 	Mark  string    `json:"mark"`
 	At    time.Time `json:"at"`
-	// TakenUp is when another daemon continued the reply: when it first called the model for it, or changed a
-	// message.
+	// TakenUp is when another daemon continued the reply: it called the model for the reply, or changed a message, for
+	// the first time.
 	TakenUp time.Duration `json:"taken_up"`
 	// Grown is when people first saw more text. The model begins the answer anew, so it must first write the visible text
 	// again.
 	Grown time.Duration `json:"grown"`
 	// Rewriting is the part of Grown in which the model wrote the text again that was already visible.
 	Rewriting time.Duration `json:"rewriting"`
-	// Again means that another fault happened before the reply grew, such as a pause of the daemon that had taken the
-	// reply over.
+	// Again means that another fault happened before the reply grew. For example, the daemon that had taken over the
+	// reply was paused.
 	Again bool `json:"again"`
 }
 
-// ours is the part of Grown for which telex is responsible: all but the time in which the model rewrote visible text.
+// ours is the part of Grown for which telex is responsible. It does not include the time in which the model wrote the
+// visible text again.
 func (r recovery) ours() time.Duration { return r.Grown - r.Rewriting }
 
 // recoveries describes how replies in a chat continued after a kill. recoveries considers only replies that were
@@ -52,7 +53,7 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) 
 				continue
 			}
 			r.TakenUp = min(r.TakenUp, began)
-			r.Rewriting = max(0, min(run.wrote(shown).Sub(e.At), r.Grown)-began) // people see the answer to the last request
+			r.Rewriting = max(0, min(run.wrote(shown).Sub(e.At), r.Grown)-began) // the last request made the visible answer
 		}
 		r.Again = slices.ContainsFunc(c.events, func(other event) bool {
 			return other.fault() && other.At.After(e.At) && other.At.Before(e.At.Add(r.Grown))
@@ -66,11 +67,11 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) 
 type modelRun struct {
 	at      time.Time
 	replica string
-	marks   []openai.Mark // how much of the answer was written at which time
+	marks   []openai.Mark // when the model had written how much of the answer
 }
 
-// wrote returns when the model had written more than this number of bytes. If the model wrote fewer bytes, wrote
-// returns when the model stopped.
+// wrote returns when the model had written more than the given number of bytes. If the model never did, wrote returns
+// when the model stopped.
 func (r modelRun) wrote(bytes int) time.Time {
 	if len(r.marks) == 0 {
 		return r.at
@@ -82,7 +83,7 @@ func (r modelRun) wrote(bytes int) time.Time {
 	return r.marks[i].Time
 }
 
-// runs returns the requests to the model, in order, grouped by the mark of their question.
+// runs returns the requests to the model in order, by the word that identifies their question.
 func (c *cluster) runs() map[string][]modelRun {
 	list := make(map[string][]modelRun)
 	for _, r := range c.world.Model.Requests() {
@@ -93,7 +94,7 @@ func (c *cluster) runs() map[string][]modelRun {
 	return list
 }
 
-// owner returns the replica that made the last request to the model before a time.
+// owner returns the replica that made the last request to the model before the time at.
 func owner(list []modelRun, at time.Time) (replica string) {
 	for _, r := range list {
 		if r.at.Before(at) {
@@ -103,7 +104,8 @@ func owner(list []modelRun, at time.Time) (replica string) {
 	return replica
 }
 
-// growing returns the mark of the answer that was unfinished at a time, and how many bytes of the answer were visible.
+// growing returns the identifying word of the answer that was incomplete at the time at, and how many bytes of this
+// answer were visible.
 func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	for _, p := range posts {
 		text, visible := p.at(at)
@@ -121,8 +123,8 @@ func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	return "", 0, false
 }
 
-// nextChange returns the time until the next change in a chat. nextChange ignores changes shortly after the kill,
-// because they may come from calls that the killed daemon had begun.
+// nextChange returns the time until the next change in a chat. It ignores changes shortly after the kill, because they
+// may come from calls that the killed daemon had begun.
 func nextChange(posts []post, after time.Time) time.Duration {
 	next := time.Duration(-1)
 	for _, p := range posts {
@@ -133,7 +135,7 @@ func nextChange(posts []post, after time.Time) time.Duration {
 		}
 	}
 	if next < 0 {
-		next = time.Since(after) // there was no change
+		next = time.Since(after) // nothing has changed until now
 	}
 	return next
 }

@@ -9,7 +9,8 @@ import (
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// TestRecovery gets the visible text of a reply whose daemon was killed after 3 s, and the requests to the model.
+// A daemon is killed after 3 s, while its reply grows. From the visible texts and the requests to the model,
+// recoveries must compute how the reply continued.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
@@ -20,7 +21,7 @@ func TestRecovery(t *testing.T) {
 		return modelRun{at: at(began), replica: "r1", marks: []openai.Mark{{Time: at(began), Bytes: len(begun)}, {Time: at(caughtUp), Bytes: len(begun) + 1}}}
 	}
 	for name, tt := range map[string]struct {
-		grows float64 // when people saw more text
+		grows float64 // time in seconds at which people saw more text
 		runs  []modelRun
 		want  recovery
 	}{
@@ -40,9 +41,9 @@ func TestRecovery(t *testing.T) {
 			tt.want.Place, tt.want.Mark, tt.want.At = "telegram", "A1x1z", at(3)
 			runs := map[string][]modelRun{"A1x1z": append([]modelRun{{at: at(1), replica: "r0"}}, tt.runs...)}
 			c := &cluster{events: []event{
-				{At: at(1), Replica: "r0", What: killed}, // no reply grows at this time
+				{At: at(1), Replica: "r0", What: killed}, // at this time, no reply is growing
 				{At: at(3), Replica: "r0", What: killed},
-				{At: at(3), Replica: "r2", What: killed}, // the reply belongs to another daemon
+				{At: at(3), Replica: "r2", What: killed}, // the growing reply belongs to another daemon
 				{At: at(2.5), Replica: "r0", What: paused},
 				{At: at(21), Replica: "r1", What: paused},
 			}}
@@ -54,7 +55,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// If a reply consists of several messages, growing adds up their visible lengths.
+// If a reply consists of several messages, growing returns the sum of their visible lengths.
 func TestGrowing(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	reloadChats = 50 // active conversations while each daemon runs
-	reloadTimes = 5  // number of reloads of each daemon
-	// reloadEvery is the maximum time between two reloads. The time is long enough for the platform's limits to allow all
-	// calls of a daemon's conversations.
+	reloadChats = 50 // chats in which each daemon answers
+	reloadTimes = 5  // number of reloads that each daemon makes
+	// reloadEvery is the maximum time between two reloads. In this time, the daemon can make all its calls without
+	// exceeding the platform's limits.
 	reloadEvery = 1500 * time.Millisecond
 )
 
-// planReloads returns a plan with this number of daemons, one after the other. Each daemon answers in 50 chats and
-// reloads its configuration five times, with different changes. At the end, the test stops the daemon with SIGTERM.
+// planReloads returns a plan in which the given number of daemons run, one after the other. Each daemon answers in 50
+// chats and reloads its configuration five times, with different changes. Then the test stops the daemon with SIGTERM.
 func planReloads(daemons int) func(*rand.Rand, int) plan {
 	return func(random *rand.Rand, _ int) plan {
 		p := plan{queue: true, questions: wave(random, 0)}
@@ -29,8 +29,8 @@ func planReloads(daemons int) func(*rand.Rand, int) plan {
 	}
 }
 
-// wave returns the questions for the n-th daemon. Each daemon gets questions of other people, so that nobody reaches
-// the limit of turns per minute.
+// wave returns the questions for the n-th daemon. Each daemon gets its questions from other people, so that nobody
+// reaches the limit of turns per minute.
 func wave(random *rand.Rand, n int) (list []question) {
 	for i := range reloadChats {
 		q := ask(random, firstChat+int64(n*reloadChats+i), []length{medium, brief, medium}[i%3])

@@ -19,16 +19,16 @@ import (
 	"telex/internal/outside"
 )
 
-// replicaHeader is the header of model requests that contains the name of the replica.
+// replicaHeader is the HTTP header by which a request to the model names the replica that makes it.
 const replicaHeader = "X-Replica"
 
 // startPatience is the maximum time from a daemon's start until it is ready.
 const startPatience = 30 * time.Second
 
-// replica is one of the daemons that share the database. Each has a directory of its own.
+// replica is one of the daemons that share the database. Each replica has a directory of its own.
 type replica struct {
 	name, dir, binary, config string
-	admin                     string // admin address, for the probes
+	admin                     string // admin address, at which the test asks whether the daemon is ready
 	process                   *outside.Process
 	starts                    int
 }
@@ -65,7 +65,7 @@ func (r *replica) checkStore(ctx context.Context) error {
 
 func (r *replica) logFile(n int) string { return filepath.Join(r.dir, "log."+strconv.Itoa(n)) }
 
-// awaitReady waits until the daemon says that it is ready.
+// awaitReady waits until /readyz of the daemon reports that the daemon is ready.
 func (r *replica) awaitReady(ctx context.Context) error {
 	last := ""
 	ready, err := await(ctx, startPatience, r.process.Exited, func() bool {
@@ -134,7 +134,7 @@ func (r *replica) alive() bool {
 	}
 }
 
-// pick returns a random replica. If list has several replicas, pick never returns other.
+// pick returns a random replica. If list contains more than one replica, pick does not return other.
 func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	for {
 		if r := list[random.IntN(len(list))]; r != other || len(list) == 1 {
@@ -152,7 +152,7 @@ func (r *replica) errorsIn(count map[string]int) error {
 		}
 		for line := range bytes.Lines(text) {
 			var entry struct{ Level, Msg string }
-			if err := json.Unmarshal(line, &entry); err != nil { // the line is not JSON, but for example part of a stack trace
+			if err := json.Unmarshal(line, &entry); err != nil { // the line is not JSON, for example because it is part of a stack trace
 				entry.Level, entry.Msg = "ERROR", string(bytes.TrimSpace(line))
 			}
 			if entry.Level == "ERROR" {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// F43: the test kills the built binary at random and at chosen moments. Everybody must nevertheless see every answer,
-// and no other text. The test makes as few kills as a short run.
+// The test kills the built binary at random moments and during chosen calls. Everybody must nevertheless see every
+// answer, and no other text. The test makes as few kills as killtest with the flag -short (F43).
 func TestKillShort(t *testing.T) {
 	t.Parallel()
 	binary, file := buildTelex(t), filepath.Join(t.TempDir(), "kill.json")

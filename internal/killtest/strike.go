@@ -12,17 +12,18 @@ import (
 	"telex/standin/telegram"
 )
 
-// strike decides when a daemon is killed. The trial calls the strike before it starts the daemon, and calls the
-// returned kill after the start.
+// strike determines when a daemon is killed. The trial calls the strike before it starts the daemon. After the start,
+// the trial calls the function that the strike has returned.
 type strike func(t *trial) kill
 
-// kill waits for the chosen moment and kills the daemon. The function returns false if the moment can't occur any more.
+// kill waits for the intended situation and then kills the daemon. It returns false if the situation can't occur any
+// more.
 type kill func(ctx context.Context, l *life) (bool, error)
 
-// strikePatience is how long a strike waits for its moment.
+// strikePatience is how long a strike waits for the situation in which it kills the daemon.
 const strikePatience = 20 * time.Second
 
-// atRandom kills the daemon at a random moment within a span of time after its start.
+// atRandom kills the daemon at a random time after its start, at most span later.
 func atRandom(random *rand.Rand, span time.Duration) strike {
 	after := time.Duration(random.Float64() * float64(span))
 	return func(*trial) kill {
@@ -34,8 +35,9 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 	}
 }
 
-// atCall kills the daemon at a call that f describes: before the call takes effect, after its effect, or after its
-// answer. The kill happens after an additional delay. A call that is held before its effect never takes effect.
+// atCall kills the daemon around the call that f describes: before the call takes effect, after its effect, or after
+// its response. The kill happens after the further time delay. If the test kills the daemon before the effect of the
+// call, the call never takes effect.
 func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) kill {
 		hit := make(chan struct{})
@@ -59,8 +61,8 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 	}
 }
 
-// drop waits until the platform holds a call, kills the daemon, and drops the held call, which therefore never takes
-// effect.
+// drop waits until the platform holds a call, and kills the daemon. Then drop removes the held call, so the call never
+// takes effect.
 func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	held, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.Telegram.Paused()) > 0 || t.complete() })
 	if err != nil || !held || len(t.world.Telegram.Paused()) == 0 {
@@ -71,7 +73,7 @@ func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	return true, nil
 }
 
-// until waits for the chosen moment. until returns false if all questions were answered and the moment did not occur.
+// until waits until hit is closed. It returns false if all questions were answered before.
 func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, strikePatience)
 	defer cancel()
@@ -85,7 +87,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 			if !t.complete() {
 				continue
 			}
-			select { // the last call may be the chosen moment
+			select { // the last call may be the one that closes hit
 			case <-hit:
 				return true, nil
 			case <-time.After(200 * time.Millisecond):
@@ -97,7 +99,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 	}
 }
 
-// once waits until came returns true, and kills the daemon after a further delay.
+// once waits until came returns true, and kills the daemon after the further time after.
 func once(after time.Duration, came func(t *trial) bool) strike {
 	return func(t *trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
@@ -111,18 +113,18 @@ func once(after time.Duration, came func(t *trial) bool) strike {
 	}
 }
 
-// whileThinking kills the daemon some time after the n-th request to the model.
+// whileThinking kills the daemon when the given time has passed since the n-th request to the model.
 func whileThinking(n int, after time.Duration) strike {
 	return once(after, func(t *trial) bool { return t.world.Model.Stats().Requests >= n })
 }
 
-// whileShown kills the daemon some time after the first answer has become visible.
+// whileShown kills the daemon when the given time has passed since the first answer became visible.
 func whileShown(after time.Duration) strike {
 	return once(after, func(t *trial) bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
 }
 
-// whileBlocked makes the platform answer 429. whileBlocked kills the daemon some time later, while the 429 still
-// forbids calls to the chat.
+// whileBlocked makes the platform refuse a call with 429. It kills the daemon after the given time, while the daemon
+// still has to wait.
 func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	f.Times, f.Action = 1, fault.RateLimit
 	refused := func(t *trial) bool { return t.world.Telegram.Stats().Forced > 0 }
@@ -136,8 +138,8 @@ func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	}
 }
 
-// whenStored kills the daemon some time after the daemon's store was created. whenStored polls the clock instead of
-// sleeping, because a timer could be late by more than that time.
+// whenStored kills the daemon when the given time has passed since the daemon created its store. It polls the clock
+// instead of sleeping, because a timer could be late by more than the given time.
 func whenStored(after time.Duration) strike {
 	return func(*trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {

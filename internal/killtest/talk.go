@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// talk contains the questions of one person in one chat, with the expected answers.
+// talk contains the questions of one person in one chat, and the expected answers.
 type talk struct {
 	place  place
 	number int
@@ -29,13 +29,13 @@ type asked struct {
 
 const (
 	talkRate = 25 // words per second
-	// inARow is the fraction of questions after which the person asks another question at once. telex must answer
-	// the first question before the second one.
+	// inARow is how often a person asks a second question immediately after the first one, as a fraction of all
+	// questions. telex must answer the first question before the second one.
 	inARow = 0.15
 )
 
-// newTalk prepares a talk. For a long answer, newTalk gives the stand-in of the model a rule. A short answer is part of
-// its question.
+// newTalk prepares a talk. If the talk contains a long answer, newTalk tells the stand-in of the model to give it. A
+// short answer is part of its question, so the stand-in needs no preparation.
 func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*talk, error) {
 	t := &talk{place: p, number: number, random: random, long: p.name() == "telegram" && number%5 == 0}
 	if !t.long {
@@ -63,7 +63,7 @@ func (t *talk) run(ctx context.Context, think time.Duration) error {
 	if t.place.name() == "slack" {
 		think *= 3
 	}
-	pause := upTo(t.random, think) // people begin at different times
+	pause := upTo(t.random, think) // not all people begin at the same time
 	for outside.Pause(ctx, pause) == nil {
 		if err := t.ask(); err != nil {
 			return err
@@ -153,8 +153,8 @@ type talkVerdict struct {
 	Doubled    int    `json:"doubled"`    // answers of which a part is visible twice
 	Cursors    int    `json:"cursors"`    // messages that end with a cursor
 	Disordered int    `json:"disordered"` // answers that are above the answer to an earlier question
-	Limits     int    `json:"limits"`     // calls beyond the published limits, or while a 429 forbade them
-	Other      int    `json:"other"`      // other text, a daemon that ended by itself, work left in the store
+	Limits     int    `json:"limits"`     // calls beyond the published limits, or made before the wait after a 429 was over
+	Other      int    `json:"other"`      // other text, daemons that ended by themselves, unfinished work in the store
 	What       string `json:"what,omitempty"`
 }
 

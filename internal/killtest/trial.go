@@ -16,32 +16,32 @@ import (
 // finalPatience is the maximum time that the last daemon may need until every answer is complete.
 const finalPatience = 45 * time.Second
 
-// plan describes a trial.
+// plan describes a trial: what people ask, and when the daemons are killed.
 type plan struct {
-	questions  []question // asked before the first daemon starts
+	questions  []question // people ask them before the first daemon starts
 	strikes    []strike   // one for each daemon except the last
 	unstreamed bool
-	queue      bool // the second question waits until the first one is answered
-	closed     bool // telex must give up the reply, because too many daemons were killed during it
-	cuts       int  // number of creates that take effect, but whose connection breaks before the platform's answer
+	queue      bool // configures busy: queue, so a second question waits until the first is answered
+	closed     bool // too many daemons are killed during the reply, so telex must give up the reply
+	cuts       int  // number of creates that take effect, but whose response is lost
 }
 
-// trial is a sequence of daemons in one home. All of them are killed except the last one.
+// trial runs several daemons with the same directory, one after the other. All of them are killed except the last one.
 type trial struct {
 	plan
 	world  *world
 	lives  []*life
-	left   []left        // what each dead daemon's store contained
-	before string        // visible text of the first reply at the start of the last daemon, as far as a daemon could store it
-	struck chan struct{} // closed when a held call may continue
+	left   []left        // for each dead daemon: the unfinished work in its store
+	before string        // text of the first reply that people saw when the last daemon started, as far as it could be stored
+	struck chan struct{} // closed when the call that the platform holds may continue
 }
 
 // outcome is the result of a trial.
 type outcome struct {
 	verdict
 	kills   int
-	hit     bool // every chosen moment occurred
-	missed  int  // number of earlier attempts in which a chosen moment did not occur
+	hit     bool // each intended situation for a kill occurred
+	missed  int  // number of earlier attempts in which a situation for a kill did not occur
 	answers int
 }
 
@@ -71,7 +71,7 @@ func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	return o, t.finish(ctx, h, &o)
 }
 
-// strike starts and kills the daemons. strike returns false if a chosen moment did not occur.
+// strike starts and kills the daemons. It returns false if an intended situation for a kill did not occur.
 func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	for i, s := range t.strikes {
 		wait := s(t)
@@ -127,11 +127,12 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	return nil
 }
 
-// recordLag is the maximum time from an edit until the daemon has stored it. A daemon stores an edit after the call
-// (D15), so the edit is visible before.
+// recordLag is the maximum time from an edit until the daemon has stored the edit. A daemon stores an edit only after
+// the call (D15), when people already see the new text.
 const recordLag = 500 * time.Millisecond
 
-// known returns the visible text in a chat that the daemons could store before they were killed, without cursors.
+// known returns the text of a chat that people saw and that the killed daemons had time to store. The text contains no
+// cursors.
 func (t *trial) known(c int64) string {
 	known := t.shown(c)
 	for i, m := range t.world.standing(c) {
@@ -195,7 +196,7 @@ func (t *trial) judge(o *outcome) {
 	}
 }
 
-// cut returns the number of creates that took effect, but whose connection broke before the platform's answer.
+// cut returns the number of creates that took effect, but whose response was lost.
 func (t *trial) cut() (n int) {
 	for _, c := range t.world.Telegram.Calls() {
 		if c.Fault == fault.CutAfter {

@@ -16,12 +16,11 @@ import (
 // modelKey is the API key of the model's stand-in. The key is not a secret.
 const modelKey = "killtest"
 
-// latency is the duration of a call to the platform. The latency is long enough for the test to kill a daemon during a
-// call.
+// latency is the duration of a call to the platform. It is long enough for the test to kill a daemon during a call.
 const latency = 20 * time.Millisecond
 
-// world is the environment of the daemons: a platform with its published limits, and a model provider that always
-// gives the same answer to the same question.
+// world is the environment of the daemons: a platform that enforces its published limits, and a model provider that
+// always gives the same answer to the same question.
 type world struct{ *outside.World }
 
 func newWorld(ctx context.Context) (*world, error) {
@@ -29,11 +28,12 @@ func newWorld(ctx context.Context) (*world, error) {
 	return &world{w}, err
 }
 
-// underWay is the maximum time after which a connection that a dead daemon had opened still arrives at the stand-in.
+// underWay is the maximum time after a daemon's death at which a connection that the daemon has opened can still
+// arrive at the stand-in.
 const underWay = 50 * time.Millisecond
 
-// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon must not start before:
-// telex can't prevent that an old call takes effect late, so the test must not count the effect as a mistake of telex.
+// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon must not start earlier.
+// telex can't prevent that an old call takes effect late, so the test must not count this as a mistake of telex.
 func (w *world) settle(ctx context.Context) error {
 	if err := outside.Pause(ctx, underWay); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (w *world) settle(ctx context.Context) error {
 	return err
 }
 
-// ask configures the model's answers, and sends people's questions in order.
+// ask tells the model's stand-in the answers, and then sends the people's questions in order.
 func (w *world) ask(list []question) error {
 	for _, q := range list {
 		if q.help {
@@ -78,11 +78,11 @@ func (w *world) polled(since time.Time) bool {
 	})
 }
 
-// searchFor is slightly longer than the time from a daemon's first search for a message to its second one.
+// searchFor is slightly longer than the time between the first two searches of a daemon for the same message.
 const searchFor = 13 * time.Second
 
-// searching reports whether a daemon may still have to search for the message of a create of unknown outcome. since is the
-// time when the daemon started.
+// searching reports whether a daemon may still be searching for a message, because the outcome of its create is
+// unknown. since is when the daemon started.
 func (w *world) searching(since time.Time) bool {
 	var missed, last time.Time
 	for _, c := range w.Telegram.Calls() {
@@ -97,8 +97,8 @@ func (w *world) searching(since time.Time) bool {
 	return !missed.IsZero() && time.Since(last) < searchFor
 }
 
-// await waits until ok returns true, but not longer than most, and only until given is closed. await returns the last
-// result of ok.
+// await waits until ok returns true, given is closed, or the time most has passed. await returns the last result of
+// ok.
 func await(ctx context.Context, most time.Duration, given <-chan struct{}, ok func() bool) (bool, error) {
 	deadline := time.After(most)
 	for {
