@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// answer is a text that the model writes. An answer consists of letters, white space and Markdown characters. Platforms
-// show only the letters unchanged, so the bench can tell from the visible letters exactly how much of the answer has
-// arrived.
+// answer is a text that the model writes. It consists of letters, white space and Markdown characters. Platforms show
+// only the letters unchanged. From the visible letters, the bench can therefore tell exactly how much of the answer a
+// person sees.
 type answer struct {
 	text   string
 	letter string // the letters of text, without all other characters
@@ -28,7 +28,8 @@ func newAnswer(text string) answer {
 	return a
 }
 
-// silent reports whether a platform may hide a character of an answer. The comparison of texts ignores such characters.
+// silent reports whether a platform may hide this character of an answer. Such characters do not count when the bench
+// compares texts.
 func silent(r rune) bool { return strings.ContainsRune(" \n*`#", r) }
 
 // letters returns the letters of a visible text.
@@ -41,8 +42,8 @@ func letters(visible string) string {
 	}, visible)
 }
 
-// visible returns how many bytes of the answer have arrived if a person sees these letters. exact means that the person
-// sees a beginning of the answer and no other letters.
+// visible returns how many bytes of the answer a person sees if the visible letters are seen. exact is true if these
+// letters are a beginning of the answer.
 func (a answer) visible(seen string) (bytes int, exact bool) {
 	n := 0
 	for n < len(seen) && n < len(a.letter) && seen[n] == a.letter[n] {
@@ -54,8 +55,8 @@ func (a answer) visible(seen string) (bytes int, exact bool) {
 	return a.place[n], n == len(seen)
 }
 
-// plainAnswer returns an answer of one paragraph with this number of tokens. A token is a short word with a space, 6.7
-// characters on average. Each seed gives a different answer.
+// plainAnswer returns an answer that consists of one paragraph with the given number of tokens. A token is a short
+// word with a space, 6.7 characters on average. Each seed results in a different answer.
 func plainAnswer(seed uint64, tokens int) answer {
 	r := rand.New(rand.NewPCG(seed, 1))
 	words := make([]string, tokens)
@@ -65,8 +66,8 @@ func plainAnswer(seed uint64, tokens int) answer {
 	return newAnswer(strings.Join(words, " "))
 }
 
-// markdownAnswer returns an answer with about this number of tokens: headings, and paragraphs with bold words and
-// code. A token has 5 characters.
+// markdownAnswer returns an answer with about the given number of tokens. The answer consists of headings, and of
+// paragraphs with bold words and code. A token has 5 characters.
 func markdownAnswer(seed uint64, tokens int) answer {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var b strings.Builder
@@ -91,7 +92,7 @@ func markdownAnswer(seed uint64, tokens int) answer {
 	return newAnswer(b.String())
 }
 
-// word returns a lower-case word with this number of letters.
+// word returns a random lower-case word with the given number of letters.
 func word(r *rand.Rand, length int) string {
 	consonants, vowels := "bcdfghjklmnprstvwz", "aeiou"
 	w := make([]byte, length)

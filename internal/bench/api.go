@@ -20,17 +20,17 @@ import (
 	"telex/standin/openai"
 )
 
-// apiLoad describes the streams that the API server serves at the same time: their number, and the length and rate of
-// each.
+// apiLoad describes the streams that the API server sends at the same time: how many there are, how long each is, and
+// how fast the model writes each of them.
 type apiLoad struct {
 	streams, tokens int
-	rate            float64 // tokens per second of each stream; 0: the scenario's rate
+	rate            float64 // tokens per second in each stream; 0: the scenario's rate
 }
 
-// probes is the number of short answers that measure the time to the first token.
+// probes is the number of short answers with which the bench measures the time to the first token.
 const probes = 300
 
-// probeText is the question that the model answers with a short answer.
+// probeText is a question to which the model gives a short answer.
 const probeText = "say: yes"
 
 // server is one of the three servers from which the bench reads streams: telex, the copier, or the model itself.
@@ -38,7 +38,7 @@ type server struct {
 	name, url string
 	process   *process // nil: the model itself
 	figures   map[measure]float64
-	times     []float64 // times to the first token, in ms
+	times     []float64 // times from a request to the first token, in ms
 }
 
 // runAPI measures telex's API server. For comparison, runAPI also measures the copier, which forwards the same streams
@@ -78,8 +78,8 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	return list, nil
 }
 
-// probe asks each server in turn for a short answer, and repeats this probes times. probe records the times to the
-// first token.
+// probe asks the servers in turn for short answers, probes times each. It records the time to the first token of each
+// answer.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
 		for _, v := range servers {
@@ -88,7 +88,7 @@ func probe(ctx context.Context, servers []*server) error {
 			if err != nil {
 				return err
 			}
-			if i >= probes/10 { // the first tenth only opens connections
+			if i >= probes/10 { // the first requests, a tenth of all, only open the connections
 				v.times = append(v.times, read.arrivals[0].at.Sub(began).Seconds()*1e3)
 			}
 		}
@@ -139,8 +139,8 @@ func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 	return nil
 }
 
-// startStreams begins to read the scenario's streams, numbered from first. The returned function waits until the
-// streams end. startStreams fills in the number of wrong streams, and the age of the tokens on arrival.
+// startStreams begins to read the scenario's streams, which have the numbers from first on. The returned function
+// waits until the streams end, and fills in the number of wrong streams and the age of the tokens on arrival.
 func (s scenario) startStreams(ctx context.Context, w *world, url string, first int) func(map[measure]float64) error {
 	if s.api.streams == 0 {
 		return func(map[measure]float64) error { return nil }
@@ -186,20 +186,20 @@ func (s scenario) startStreams(ctx context.Context, w *world, url string, first 
 	}
 }
 
-// apiStream is an answer that a client of the API has read.
+// apiStream is the stream of an answer that a client of the API has read.
 type apiStream struct {
 	question, text string
 	arrivals       []arrival
 }
 
-// arrival is the time at which a piece of text arrived, and the length of the text up to the end of this piece.
+// arrival says when a piece of text arrived, and how long the text was up to the end of this piece.
 type arrival struct {
 	at    time.Time
 	bytes int
 }
 
-// delays returns the age of each piece of text on arrival, in ms. written contains the times at which the model wrote
-// the text.
+// delays returns how old each piece of text was when it arrived, in ms. written contains the times at which the model
+// wrote the text.
 func (a apiStream) delays(written []openai.Mark) []float64 {
 	var list []float64
 	i := 0
@@ -256,7 +256,7 @@ func readStream(ctx context.Context, url, question string) (out apiStream, err e
 	return out, nil
 }
 
-// copierCommand is the first argument that makes this program the copier.
+// copierCommand is the first argument with which this program runs as the copier.
 const copierCommand = "copier"
 
 // startCopier starts this program as the copier, and returns its address.

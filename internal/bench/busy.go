@@ -13,8 +13,8 @@ import (
 )
 
 // busy is a load without pauses: people ask again as soon as they get an answer, and the model writes each answer
-// without delay. telex makes at most 30 calls a second for each bot, so the load uses many bots. Thus only the
-// processor limits the number of answers.
+// without delay. telex makes at most 30 calls a second for each bot, so the load uses many bots. The processor is then
+// the only limit on the number of answers.
 type busy struct {
 	people, bots int
 	length       time.Duration
@@ -24,20 +24,20 @@ type busy struct {
 // warmUp is how long people ask questions before the measurement begins.
 const warmUp = 3 * time.Second
 
-// atOnce makes the model write the same answer to every question, without pauses.
+// atOnce makes the model write the same answer to every question, at full speed.
 func atOnce(w *world, tokens int) (answer string, err error) {
 	answer = plainAnswer(1, tokens).text
 	return answer, w.Model.Rule(openai.Rule{Do: fmt.Sprintf("rate=0 say=%q", answer)})
 }
 
-// crowd is a number of people who write to all bots of a world, one bot after the other.
+// crowd is a number of people who write to the bots of a world, to each bot in turn.
 type crowd struct {
 	bots     []*telegram.Server
-	answered chan int // receives the number of a person when the person sees the answer
+	answered chan int // receives the number of each person who sees the answer
 	watching sync.WaitGroup
 }
 
-// crowd returns a crowd that can write until ctx ends. crowd switches the platform's limits off.
+// crowd returns people who can write until ctx ends. It switches the platform's limits off.
 func (w *world) crowd(ctx context.Context, answer string) *crowd {
 	c := &crowd{bots: append([]*telegram.Server{w.Telegram}, w.bots...), answered: make(chan int)}
 	for _, s := range c.bots {
@@ -85,7 +85,7 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	for warm := time.Now().Add(warmUp); missing > 0; {
 		select {
 		case person := <-c.answered:
-			if to.cpu > 0 { // the measurement is over: wait only for the last answers, so that the daemons can stop
+			if to.cpu > 0 { // after the measurement, wait only for the last answers, so that the daemons can stop
 				missing--
 				continue
 			}
@@ -116,16 +116,16 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	return nil
 }
 
-// hourly is a load of many conversations, in each of which a person writes one message an hour. The bench uses a
-// shorter time in place of an hour.
+// hourly is a load of many conversations. In each of them, a person writes one message an hour. Such an hour lasts
+// less than a real hour.
 type hourly struct {
 	conversations int
-	bots          int // number of bots; telex makes at most 30 calls a second for each
+	bots          int // number of bots; telex makes at most 30 calls a second for each of them
 	hours         int
 	hour          time.Duration
 }
 
-// restFor is how long the bench counts a daemon's SQL statements while nobody writes.
+// restFor is the time in which nobody writes while the bench counts the SQL statements of the daemons.
 const restFor = 10 * time.Second
 
 func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]float64) error {
@@ -153,7 +153,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 			f[m] = (count() - before) / restFor.Seconds()
 		}
 	}
-	var memory []float64 // in MiB, after the first tenth of the first hour, and after each hour
+	var memory []float64 // in MiB; measured after a tenth of the first hour, and after each hour
 	weigh := func() {
 		u, failed := bot.usage()
 		err = errors.Join(err, failed)
@@ -172,7 +172,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 			} else if shared != nil {
 				f[statementsLast], f[statementGrowth] = each, each/f[statementsFirst]
 			}
-			if len(memory) == 0 { // by now the program has allocated its buffers and pools
+			if len(memory) == 0 { // after this first part, the program has allocated its buffers and pools
 				weigh()
 			}
 		}
@@ -186,7 +186,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 	return err
 }
 
-// part lets each of a number of people write one message, spread over time, and waits for the answers.
+// part lets the given people write one message each, at different times, and waits for the answers.
 func (h hourly) part(ctx context.Context, c *crowd, from, people int) error {
 	late := time.After(h.hour + startPatience)
 	every := time.NewTicker(h.hour / time.Duration(h.conversations))

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// configFile is the name of telex's configuration in its directory.
+// configFile is the name of the file with telex's configuration.
 const configFile = "config.yaml"
 
-// startDaemon starts the binary in the world. If slow is not 0, strace delays each fsync of the daemon by slow, to
-// imitate a slow disk.
+// startDaemon starts the built binary in the world. If slow is not 0, strace delays each fsync of the daemon by this
+// time, to imitate a slow disk.
 func startDaemon(ctx context.Context, binary string, w *world, interval, slow time.Duration) (*process, error) {
 	edits := ""
 	if interval > 0 {
@@ -31,8 +31,8 @@ func startDaemon(ctx context.Context, binary string, w *world, interval, slow ti
 		if binary, err = filepath.Abs(binary); err != nil {
 			return nil, err
 		}
-		// With -D, the daemon is a child of the bench and not of strace. With --seccomp-bpf, strace stops the
-		// daemon only at syncs.
+		// With -D, the daemon is a child process of the bench and not of strace. With --seccomp-bpf, strace interrupts only
+		// the daemon's calls of fsync and fdatasync.
 		binary, args = strace, append([]string{
 			"-D", "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull,
 			"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slow.Microseconds()), "-e", "trace=fsync,fdatasync", binary,

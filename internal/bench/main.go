@@ -1,8 +1,8 @@
-// Command bench measures telex as people would experience it. bench runs the built binary of telex as a process. The
-// process uses HTTP on loopback to call strict imitations of Telegram and of a model provider. The imitations enforce
-// the published limits and record what every person saw and when. bench prints each scenario's figures with their
-// limits. For comparison, bench prints the figures of a simple bot (naive). docs/performance.md explains the figures.
-// bench needs Linux, because it reads memory and CPU time from /proc.
+// Command bench measures telex as people would experience it. bench runs the built binary of telex as a process. This
+// process makes its calls over HTTP on loopback to strict imitations of Telegram and of a model provider. The
+// imitations enforce the published limits and record what every person saw and when. bench prints the figures of each
+// scenario with their limits. For comparison, bench also prints the figures of a simple bot (naive).
+// docs/performance.md explains the figures. bench needs Linux, because it reads memory and CPU time from /proc.
 package main
 
 import (
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		list = replicaScenarios()
 	}
 	list = slices.DeleteFunc(list, func(s scenario) bool { return !chosen.MatchString(s.name) })
-	together := 1 // one scenario after the other, because scenarios at the same time would slow each other down
+	together := 1 // by default, one scenario after the other, because parallel scenarios slow each other down
 	if *short {
 		together = len(list) // the limits of short scenarios are generous, so these scenarios may run at the same time
 	}

@@ -27,15 +27,15 @@ const naiveRetries = 20
 // calls itself and shares no code with telex.
 type naive struct {
 	api, model string
-	interval   time.Duration // time between two edits; 0: the loop reads the answers and shows nothing
+	interval   time.Duration // time between two edits; 0: the loop reads the model's answers and shows nothing
 	client     *http.Client
 	running    sync.WaitGroup
 }
 
-// naiveCommand is the first argument that makes this program the naive loop.
+// naiveCommand is the first argument with which this program runs as the naive loop.
 const naiveCommand = "naive"
 
-// startNaive starts this program as the naive loop. With an interval of 0, the loop only reads the model's streams and
+// startNaive starts this program as the naive loop. If interval is 0, the loop only reads the model's streams and
 // shows nothing.
 func startNaive(ctx context.Context, w *world, interval time.Duration) (*process, error) {
 	program, err := os.Executable()
@@ -99,7 +99,7 @@ func (n *naive) reply(ctx context.Context, chat int64, question string) {
 	tokens := make(chan string)
 	n.running.Go(func() {
 		defer close(tokens)
-		_ = n.stream(ctx, question, tokens) // after an error, the loop shows the incomplete answer as if it were complete
+		_ = n.stream(ctx, question, tokens) // even after an error, the loop shows the text as if it were the complete answer
 	})
 	tick := time.NewTicker(n.interval)
 	defer tick.Stop()

@@ -10,17 +10,18 @@ import (
 	"telex/standin/telegram"
 )
 
-// cursor is the end of every preview of telex and of the naive loop.
+// cursor is the text at the end of each preview, both of telex and of the naive loop.
 const cursor = " ▌"
 
-// sampleEvery is the time between two samples of staleness, the age of the oldest token that is not visible.
+// sampleEvery is the time between two samples of the staleness. The staleness is the age of the oldest token that is
+// not visible.
 const sampleEvery = 20 * time.Millisecond
 
-// sight is the part of an answer that a person sees from the time at on, in all messages together.
+// sight is what a person sees of an answer from the time at on, in all messages together.
 type sight struct {
 	at     time.Time
 	bytes  int  // length of the visible beginning of the answer, in bytes
-	exact  bool // the person sees this beginning of the answer and no other text
+	exact  bool // the person sees a beginning of the answer and no other text
 	cursor bool
 	whole  bool // the whole answer is visible, perhaps with other text
 }
@@ -50,7 +51,7 @@ func sights(history []telegram.Message, a answer) []sight {
 	return list
 }
 
-// look returns the text of the answer that was visible at the time at.
+// look returns what a person saw of the answer at the time at.
 func look(history []telegram.Message, a answer, at time.Time) sight {
 	s := sight{at: at}
 	var seen strings.Builder
@@ -75,15 +76,15 @@ func look(history []telegram.Message, a answer, at time.Time) sight {
 type story struct {
 	tokens    int
 	staleness []float64     // one value for each sample, in seconds
-	frozen    time.Duration // longest time without a change of the visible text while there was new text
+	frozen    time.Duration // longest time for which the visible text stood still although the model had written more
 	final     time.Duration // time from the last token to the final
 	lost      bool
 	doubled   bool
-	twice     int // number of times at which the visible text was not a beginning of the answer
+	twice     int // how often a change made something visible that is not a beginning of the answer
 }
 
-// tell compares what the model wrote with what the person saw. tell measures until the final appeared, or until end if
-// no final appeared.
+// tell compares what the model wrote with what the person saw. The measurement ends when the final appeared. If no
+// final appeared, the measurement ends at end.
 func tell(a answer, r openai.Request, history []telegram.Message, end time.Time) story {
 	seen := sights(history, a)
 	st := story{tokens: r.Tokens}
@@ -107,8 +108,8 @@ func tell(a answer, r openai.Request, history []telegram.Message, end time.Time)
 	return st
 }
 
-// unseen returns when the model wrote the first token after this number of bytes, or false if it wrote no further
-// token.
+// unseen returns when the model wrote the first token that is not among the given first bytes. If there is no such
+// token, unseen returns false.
 func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	i := sort.Search(len(marks), func(i int) bool { return marks[i].Bytes > bytes })
 	if i == len(marks) {

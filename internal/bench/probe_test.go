@@ -36,10 +36,10 @@ func TestAnswerVisible(t *testing.T) {
 		bytes int
 		exact bool
 	}{
-		{"", 3, true}, // "## " shows nothing
+		{"", 3, true}, // the platform hides the characters "## "
 		{"a", 4, true},
-		{"ab", 8, true},      // the stars count, too
-		{"ab\ncd", 13, true}, // the line break belongs to the heading
+		{"ab", 8, true},      // the hidden stars after "ab" count too
+		{"ab\ncd", 13, true}, // a line break in the visible text does not matter
 		{"ab cd ef", 15, true},
 		{"ab cx", 9, false},
 		{"ab cd ef ab", 15, false},
@@ -72,8 +72,8 @@ func TestAnswerTokens(t *testing.T) {
 	}
 }
 
-// TestTell evaluates an answer of four tokens. The model writes one token every 100 ms, and the bot shows them after
-// 150 ms, 250 ms and 400 ms.
+// The model writes an answer of four tokens, one every 100 ms. The bot shows them after 150 ms, 250 ms and 400 ms. The
+// test compares the measurements of tell with values computed by hand.
 func TestTell(t *testing.T) {
 	t.Parallel()
 	a := newAnswer("aa bb cc dd")
@@ -93,9 +93,9 @@ func TestTell(t *testing.T) {
 		want    want
 	}{
 		{
-			// The sum of the ages is 820 ms in 20 samples. Until 150 ms, nothing is visible: 0…140 ms (8 samples).
-			// From 160 ms all written tokens are visible. From 200 ms, cc is missing: 0…40 ms (3 samples). From 300
-			// ms, dd is missing: 0…80 ms (5 samples).
+			// The ages in the 20 samples add up to 820 ms. Until 150 ms, nothing is visible, and the ages are 0 to 140 ms (8
+			// samples). From 160 ms on, all written tokens are visible. From 200 ms on, cc is missing, and the ages are 0 to 40
+			// ms (3 samples). From 300 ms on, dd is missing, and the ages are 0 to 80 ms (5 samples).
 			"in time",
 			[]telegram.Message{message(0, 150, "aa bb"+cursor, 250, "aa bb cc"+cursor, 400, "aa bb cc dd")},
 			want{final: 100 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.041},
@@ -106,7 +106,7 @@ func TestTell(t *testing.T) {
 			want{final: 100 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.041},
 		},
 		{
-			"cursor taken away later", // the whole text is visible from 400 ms; the age is 0 until 500 ms
+			"cursor taken away later", // from 400 ms on, the whole text is visible, so the ages until 500 ms are 0
 			[]telegram.Message{message(0, 150, "aa bb"+cursor, 250, "aa bb cc"+cursor, 400, "aa bb cc dd"+cursor, 500, "aa bb cc dd")},
 			want{final: 200 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.82 / 25},
 		},

@@ -17,11 +17,11 @@ import (
 // startPatience is the maximum time from the start of a bot to its first poll.
 const startPatience = 20 * time.Second
 
-// process is a bot in its own process, with a directory for its state and its log.
+// process is a bot that runs in a process of its own. It has a directory for its state and its log.
 type process struct {
 	*outside.Process
 	dir       string
-	group     string        // path of its control group, if its processor time is limited
+	group     string        // path of the control group of the process, if its processor time is limited
 	firstPoll time.Duration // time from the start of the program to its first poll
 }
 
@@ -58,14 +58,14 @@ func launch(config, program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// usage is the processor time and the memory that a process has used so far.
+// usage is the processor time that a process has used so far, and its memory.
 type usage struct {
 	cpu       time.Duration
 	database  time.Duration // processor time of the database's processes
 	rss, peak float64       // memory in MiB
 }
 
-// usage reads the process's usage so far.
+// usage reads the usage of the process from /proc.
 func (p *process) usage() (usage, error) {
 	proc := filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid))
 	var u usage

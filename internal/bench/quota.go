@@ -13,8 +13,8 @@ import (
 // period.
 const cpuPeriod = 20 * time.Millisecond
 
-// limit limits the process to a share of one processor from now on. With share 0, limit does nothing. limit uses a
-// control group, for which it must run as root.
+// limit limits the process to this share of one processor from now on. If share is 0, limit does nothing. limit needs
+// root, because it creates a control group.
 func (p *process) limit(share float64) error {
 	if share == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (p *process) limit(share float64) error {
 	return nil
 }
 
-// stop ends the process in an orderly way and removes its directory.
+// stop stops the process gracefully and removes its directory.
 func (p *process) stop() error {
 	err := errors.Join(p.Stop(), os.RemoveAll(p.dir))
 	if p.group != "" {

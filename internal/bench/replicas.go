@@ -20,8 +20,8 @@ type replicas struct {
 	name      string // name of the database
 }
 
-// startReplicas starts the database and n daemons, and waits until all of them share the database. From then on, each
-// daemon may use only this share of one processor, or all processors if share is 0.
+// startReplicas starts the database and n daemons, and waits until all of them share the database. From then on, share
+// limits how much of one processor each daemon may use. If share is 0, there is no limit.
 func startReplicas(ctx context.Context, binary string, w *world, n int, share float64) (_ *replicas, err error) {
 	r := &replicas{}
 	defer func() {
@@ -57,7 +57,7 @@ func startReplicas(ctx context.Context, binary string, w *world, n int, share fl
 	return r, err
 }
 
-// awaitJoined waits until the daemon has joined the replicas.
+// awaitJoined waits until the daemon is one of the replicas that share the database.
 func (p *process) awaitJoined(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestPostgreSQLReplicas keeps the measurement of several daemons on one database working. Its loads are too small
+// TestPostgreSQLReplicas checks that the measurement of several daemons on one database works. Its loads are too small
 // for meaningful figures.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()

@@ -123,8 +123,8 @@ type result struct {
 	Bars     []verdict           `json:"bars,omitempty"`
 }
 
-// verdict is the limit of a figure, the figure's value, and whether the value is within the limit. If the scenario
-// measured several numbers of daemons, the value is the worst one.
+// verdict contains the limit of a figure, the value of the figure, and whether the value is within the limit. If the
+// scenario measured several numbers of daemons, the value is the worst one.
 type verdict struct {
 	bar
 	Value float64 `json:"value"`
@@ -160,7 +160,7 @@ func (w row) figure(f map[measure]float64) string {
 	return strconv.FormatFloat(v, 'f', w.decimals, 64)
 }
 
-// judged returns the limit of the row's figure, and whether the figure is within it.
+// judged returns the limit of the row's figure in words, and whether the figure is within the limit.
 func (w row) judged(bars []verdict) string {
 	for _, b := range bars {
 		if b.Measure != w.measure {
@@ -175,8 +175,8 @@ func (w row) judged(bars []verdict) string {
 	return "\t"
 }
 
-// printSummary prints the exceeded limits and the number of all limits. printSummary returns the number of exceeded
-// limits.
+// printSummary prints the figures that exceed their limit, and the number of all limits. It returns how many figures
+// exceed their limit.
 func printSummary(out io.Writer, results []result) (missed int) {
 	bars := 0
 	fmt.Fprintln(out)

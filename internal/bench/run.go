@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// candidate is a bot that can be started in a world.
+// candidate is a bot that the bench can start in a world.
 type candidate struct {
 	name  string
 	shows bool // the bot shows people the model's text
@@ -31,7 +31,8 @@ const (
 	readerBot = "reader"
 )
 
-// bots returns the bots of the scenario: first telex, last the reader, which only reads the streams of the model.
+// bots returns the bots of the scenario. telex comes first, and the reader, which only reads the model's streams,
+// comes last.
 func (s scenario) bots(binary string) []candidate {
 	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (bot, error) {
 		p, err := startDaemon(ctx, binary, w, s.interval, s.sync)
@@ -136,7 +137,7 @@ func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	return r, s.measure(ctx, w, c, b, r.Figures)
 }
 
-// measure applies the loads to the bot, one after the other, and fills in the figures.
+// measure lets people ask the bot, one load after the other, and fills in the figures.
 func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f map[measure]float64) error {
 	if err := outside.Pause(ctx, idleFor); err != nil {
 		return err
@@ -215,7 +216,7 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f m
 	return nil
 }
 
-// writer returns a function that writes an answer of this scenario.
+// writer returns a function that makes answers in the form that this scenario needs.
 func (s scenario) writer(tokens int) func(seed uint64) answer {
 	if s.markdown {
 		return func(seed uint64) answer { return markdownAnswer(seed, tokens) }
@@ -223,7 +224,7 @@ func (s scenario) writer(tokens int) func(seed uint64) answer {
 	return func(seed uint64) answer { return plainAnswer(seed, tokens) }
 }
 
-// patience is how long the bench waits for the finals of a load. An answer whose final appears later counts as lost.
+// patience is how long the bench waits until all answers to a load are complete. A later answer counts as lost.
 func (s scenario) patience(l load) time.Duration {
 	rate := s.rate
 	if rate == 0 {
@@ -234,7 +235,7 @@ func (s scenario) patience(l load) time.Duration {
 	return writing + sending + s.outage.length + 30*time.Second
 }
 
-// breakDown takes the platform off the network for the time of the scenario's outage, and returns when the outage
+// breakDown makes the platform unreachable for the duration of the scenario's outage. It returns when the outage
 // began.
 func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	if s.outage.length == 0 {
@@ -275,7 +276,7 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	stats := w.Telegram.Stats()
 	f[calls] = float64(len(w.shown()))
 	f[forced], f[tooMany] = float64(stats.Forced), float64(stats.TooManyRequests-stats.Forced)
-	if s.hidden != (telegram.Limits{}) { // a bot can learn a hidden limit only from a refused call
+	if s.hidden != (telegram.Limits{}) { // a bot can learn a hidden limit only when the platform refuses a call
 		f[hiddenPerChat] = f[tooMany] / float64(len(stories))
 		f[tooMany] = 0
 	}

@@ -13,17 +13,18 @@ const (
 	telegramEdit = 1500 * time.Millisecond // telex's own edit interval on Telegram
 	manyChats    = 1000
 	partLimit    = 4096 // in UTF-16 units, https://core.telegram.org/bots/api#sendmessage
-	// afterwards is how long a scenario continues after all answers are complete. In this time, the bench notices
-	// superfluous calls.
+	// afterwards is how long a scenario continues after all answers are complete, so that the bench notices superfluous
+	// calls.
 	afterwards = time.Second
 	// idleFor is how long a daemon is idle before its memory is measured.
 	idleFor = time.Second
 )
 
-// load is a number of chats in which people ask at the same time, and the length of each answer in tokens.
+// load is a number of chats in which people ask at the same time. tokens is the length of each answer.
 type load struct{ chats, tokens int }
 
-// scenario is one measurement: the loads that a bot gets one after the other, and the limits of the measured figures.
+// scenario is one measurement. It consists of loads, which a bot gets one after the other, and of the limits on the
+// figures.
 type scenario struct {
 	name, title string
 	loads       []load
@@ -33,19 +34,19 @@ type scenario struct {
 	markdown    bool          // the answers are Markdown
 	outage      outage
 	hidden      telegram.Limits // the limits that the platform enforces; they are lower than the published ones
-	sync        time.Duration   // additional time of each sync of the daemon's files; 0: none
-	starts      int             // number of measured starts
+	sync        time.Duration   // delay that is added to each fsync of the daemon's files; 0: no delay
+	starts      int             // how often to start the daemon and measure the time until it polls
 	baseline    bool            // the naive loop is measured, too
 	reader      bool            // the reader, which only reads the streams, is measured, too
-	api         apiLoad         // streams of the API server; if there are also loads, they run at the same time
-	replicas    []int           // also measure this many daemons on one PostgreSQL database, for each number
-	busy        busy            // replaces loads
-	hourly      hourly          // replaces loads
+	api         apiLoad         // streams of the API server; they run at the same time as the loads, if there are any
+	replicas    []int           // numbers of daemons on one PostgreSQL database; each number is measured, too
+	busy        busy            // if it is set, it replaces loads
+	hourly      hourly          // if it is set, it replaces loads
 	bars        []bar
 }
 
-// outage is a time in which the platform refuses all connections. The outage begins at the time after, counted from
-// people's questions.
+// outage is a time in which the platform refuses all connections. The outage begins when the time after has passed
+// since people asked their questions.
 type outage struct{ after, length time.Duration }
 
 // bar is the largest allowed value of a figure.
@@ -54,8 +55,8 @@ type bar struct {
 	Most    float64 `json:"most"`
 }
 
-// always returns the limits that apply to every scenario. With hidden limits, the limit on violations does not apply:
-// calls that are under way at the first refusal violate a hidden limit unavoidably.
+// always returns the limits that apply to every scenario. The limit on violations does not apply if the platform has
+// hidden limits: some calls are already under way when the platform refuses a call for the first time.
 func (s scenario) always() []bar {
 	list := []bar{{lost, 0}, {doubled, 0}, {tooMany, 0}}
 	if s.hidden == (telegram.Limits{}) {
@@ -74,7 +75,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{
 			name: "one", title: "1 chat, 400 tokens, an edit a second",
-			// The lengths differ, so that the answers end at different times between two edits.
+			// The lengths differ, so that the answers do not all end at the same time after an edit.
 			loads: []load{{1, 400}, {1, 415}, {1, 430}}, interval: time.Second, baseline: true, reader: true,
 			bars: []bar{{stalenessMean, 0.60}, {finalLatencies, 2.2}, {cpuToReader, 1.6}},
 		},
@@ -83,7 +84,7 @@ func scenarios() []scenario {
 			loads: []load{{1, 400}, {1, 415}}, interval: time.Second, sync: 100 * time.Millisecond,
 			bars: []bar{{stalenessMean, 0.60}, {shownTwice, 0}},
 		},
-		// At 30 calls/s, the finals of 50 and 150 chats alone take 1.6 and 4.75 s.
+		// At 30 calls/s, sending only the finals of 50 and 150 chats already takes 1.6 and 4.75 s.
 		crowd(50, bar{stalenessMean, 1.0}, bar{finalP95, 1.8}),
 		crowd(150, bar{stalenessMean, 2.6}, bar{finalP95, 5.0}, bar{peakMemory, 48}),
 		{
@@ -99,7 +100,7 @@ func scenarios() []scenario {
 		{
 			name: "outage", title: "10 chats, 600 tokens at 30/s, platform down for 10 s in the middle",
 			loads: []load{{10, 600}}, rate: 30, outage: outage{5 * time.Second, 10 * time.Second}, baseline: true,
-			// After the outage each chat needs one call, and may make one more.
+			// After the outage, each chat needs one call, and the limit allows one more.
 			bars: []bar{{stormCalls, 2}, {laterCalls, 5}},
 		},
 		{

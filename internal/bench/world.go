@@ -33,7 +33,7 @@ type worldOptions struct {
 	rate    float64       // tokens per second
 	hidden  telegram.Limits
 	api     bool // the daemon also has an API server
-	bots    int  // number of bots on the platform; 0 means 1
+	bots    int  // number of bots on the platform; 0 means one bot
 }
 
 func newWorld(ctx context.Context, o worldOptions) (*world, error) {
@@ -89,7 +89,7 @@ type question struct {
 	answer answer
 }
 
-// ask lets a number of new people write at the same time.
+// ask lets the given number of new people write at the same time. The function write makes the model's answers.
 func (w *world) ask(people int, write func(seed uint64) answer) ([]question, error) {
 	var list []question
 	for range people {

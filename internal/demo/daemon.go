@@ -33,18 +33,18 @@ const (
 // daemon is the process of `telex run`. Whenever the process ends, the demo starts it again.
 type daemon struct {
 	program, dir, file string
-	admin              string // URL of the daemon's admin address
+	admin              string // URL at which the daemon serves its status
 	log                *slog.Logger
 	pulse              *pulse
 
-	threads sync.WaitGroup // one goroutine for each process
+	threads sync.WaitGroup // counts the goroutines that wait for a process, one for each
 
 	mu      sync.Mutex
 	process *outside.Process
 	kills   int
 	starts  int
 	status  admin.Status
-	answers bool // the admin address answered the last request
+	answers bool // whether the daemon answered the last request to its admin address
 }
 
 func newDaemon(program, dir, file, adminURL string, log *slog.Logger, p *pulse) *daemon {
@@ -185,7 +185,7 @@ func (d *daemon) kill() {
 	d.pulse.beat()
 }
 
-// stop ends the process with SIGTERM and waits for it.
+// stop sends SIGTERM to the process and waits until it has ended.
 func (d *daemon) stop() error {
 	d.mu.Lock()
 	p := d.process

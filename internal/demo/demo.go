@@ -28,7 +28,7 @@ type Options struct {
 	Listen  string        // address of the page; empty: a free port
 	Rate    float64       // tokens per second of the stand-in models
 	Latency time.Duration // latency of each call to a platform
-	Model   RealModel     // a real model in place of the first stand-in; with an empty BaseURL, the stand-in answers
+	Model   RealModel     // a real model that replaces the first stand-in; if BaseURL is empty, the stand-in answers
 	Log     *slog.Logger
 }
 
@@ -51,9 +51,9 @@ type demo struct {
 	slack    *slack.Server
 	whatsapp *whatsapp.Server
 	house    *homeassistant.Server
-	models   [2]*openai.Server // the first one is unused if there is a real model
+	models   [2]*openai.Server // if there is a real model, the first one is unused
 	gates    [2]*gate          // proxies in front of the models
-	program  *program          // the client of the API server
+	program  *program          // the program that uses the API server
 	daemon   *daemon
 	columns  []*column
 
@@ -164,7 +164,7 @@ type server interface {
 	Close() error
 }
 
-// listen serves s on a free port until the demo ends.
+// listen starts s on a free port. s runs until the demo ends.
 func (d *demo) listen(ctx context.Context, s server) (url string, err error) {
 	return d.listenAt(ctx, s, "127.0.0.1:0")
 }
@@ -213,7 +213,8 @@ func watchOne[E any](d *demo, events iter.Seq[E]) {
 	})
 }
 
-// teach gives the stand-in of a model rules by which it calls Home Assistant's tools and describes attachments.
+// teach gives rules to a model's stand-in. By these rules, the stand-in calls Home Assistant's tools and describes
+// attachments.
 func teach(m *openai.Server) error {
 	for about, do := range map[string]string{
 		"kitchen light on":  `say="I can do that. It changes something in the house, so I ask you first." call="ha_call_service {\"domain\":\"light\",\"service\":\"turn_on\",\"entity_id\":\"light.kitchen\"}"`,

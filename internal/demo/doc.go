@@ -13,12 +13,12 @@
 //
 // # Decisions
 //
-// This package renders the page, and not a stand-in, because the page shows five platforms and each stand-in imitates
-// only one. (Telegram's stand-in also has its own page.) A place converts the records of its stand-in into one common
-// form of message. One HTML template renders the messages of all places, and style.css makes each column look like the
+// This package renders the page, because the page shows five platforms, and each stand-in imitates only one platform.
+// (Telegram's stand-in also has a page of its own.) A place converts the records of its stand-in into one common form
+// of message. One HTML template renders the messages of all places, and style.css makes each column look like the
 // platform's client. The server renders all parts of the page and sends the changed ones as server-sent events. The
 // script only inserts the parts that the server sends.
 //
-// The package parses the visible markup by its own rules. It shares no code with internal/markup and the adapters'
-// dialects, so that their mistakes are visible on the page.
+// The package parses the visible markup by its own rules. It shares no code with internal/markup and with the
+// adapters' dialects. So if their code has a mistake, the mistake becomes visible on the page.
 package demo

@@ -43,8 +43,8 @@ func anchor(address string) (open, closing string) {
 	return fmt.Sprintf(`<a href="%s" target="_blank" rel="noopener noreferrer">`, template.HTMLEscapeString(u.String())), "</a>"
 }
 
-// entities renders a text of Telegram. The offsets of entities count UTF-16 units. If two entities overlap, and neither
-// contains the other, the function ignores the second one. Telegram never sends entities that overlap in this way.
+// entities renders a text of Telegram. The offsets of entities count UTF-16 code units. If two entities overlap, but
+// neither contains the other, entities ignores the second one. Telegram never sends such entities.
 func entities(text string, list []telegram.Entity) template.HTML {
 	units := utf16.Encode([]rune(text))
 	slices.SortStableFunc(list, func(a, b telegram.Entity) int {

@@ -28,8 +28,8 @@ func (d *demo) newColumns() []*column {
 // fragment is a changing part of the page.
 type fragment struct {
 	ID string `json:"id"`
-	// In is the id of the list that contains this fragment. After is the id of the fragment before this one in the
-	// list, or empty for the first one.
+	// In is the id of the HTML list that contains this fragment. After is the id of the fragment before this one in that
+	// list. After is empty for the first fragment.
 	In    string `json:"in,omitempty"`
 	After string `json:"after,omitempty"`
 	HTML  string `json:"html"`
@@ -39,7 +39,7 @@ type fragment struct {
 type messageView struct {
 	message
 	DOM, Column string
-	First       bool // the message before is from another writer
+	First       bool // somebody else wrote the message above this one
 	Bot         string
 }
 
@@ -50,14 +50,14 @@ type columnView struct {
 
 	State    string // idle, asked, writing, asks or complete
 	Activity string
-	Blocked  time.Duration // remaining time in which the platform refuses calls; 0: no block
-	Waiting  int           // number of calls that the daemon holds back because of the limit
+	Blocked  time.Duration // how long the platform still refuses calls; 0: it accepts calls
+	Waiting  int           // number of calls that wait in the daemon because of the limit
 	Storm    time.Duration
 	Outage   time.Duration
 }
 
-// score contains the numbers that the page compares with telex's promises, such as complete answers and visible
-// cursors.
+// score contains figures that show whether telex keeps its promises, such as the numbers of complete answers and of
+// visible cursors.
 type score struct {
 	Asked, Complete, Open, Cursors, Violations, Refused, Kills int
 }
@@ -73,7 +73,7 @@ type state struct {
 	Score   score
 	Latency time.Duration
 
-	messages map[string][]messageView // by column
+	messages map[string][]messageView // the key is the name of a column
 }
 
 // look returns the current state.
@@ -109,7 +109,7 @@ func (d *demo) look(now time.Time) state {
 		}
 		s.messages[c.Key] = viewMessages(c, seen.Messages)
 		v.State = stateOf(seen.Messages)
-		if v.State == "complete" && v.Waiting > 0 { // the next message of the answer waits
+		if v.State == "complete" && v.Waiting > 0 { // a further message of the answer still has to be sent
 			v.State = "writing"
 		}
 		s.Score.add(v, seen.Messages)
@@ -136,15 +136,15 @@ func stateOf(list []message) string {
 	return "idle"
 }
 
-// add adds the numbers of a column's messages.
+// add adds the figures of a column, whose messages are list.
 func (s *score) add(v columnView, list []message) {
 	s.Violations += v.Violations
 	s.Refused += v.Refused
 	for i, m := range list {
 		if m.Growing && i < len(list)-1 {
-			s.Cursors++ // an older message no longer grows, so its cursor is a mistake
+			s.Cursors++ // only the last message may still grow, so this cursor is a mistake
 		}
-		if !m.Mine && (i == len(list)-1 || list[i+1].Mine) { // the last message of an answer
+		if !m.Mine && (i == len(list)-1 || list[i+1].Mine) { // this is the last message of an answer
 			s.Complete++
 		}
 	}
@@ -153,7 +153,7 @@ func (s *score) add(v columnView, list []message) {
 		s.Open++
 	case "writing", "asks":
 		s.Open++
-		s.Complete-- // counted above
+		s.Complete-- // the loop has already counted this answer
 	}
 }
 

@@ -17,7 +17,7 @@ type mode string
 
 const (
 	answers mode = "answers" // lets all requests through
-	refuses mode = "refuses" // answers 503, like an overloaded provider
+	refuses mode = "refuses" // responds with status 503, like an overloaded provider
 	breaks  mode = "breaks"  // cuts each answer off in the middle
 )
 
@@ -51,7 +51,7 @@ func newGate(target string) (*gate, error) {
 		FlushInterval:  -1,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: g.shape,
-		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the daemon logs failures itself
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the daemon itself logs failed requests
 	}
 	return g, nil
 }
@@ -118,7 +118,7 @@ func (g *gate) now() gateCounts {
 	return c
 }
 
-// shape wraps the body of an answer, so that reading it fails in the mode breaks.
+// shape wraps the body of an answer, so that the answer breaks off in the mode breaks.
 func (g *gate) shape(r *http.Response) error {
 	r.Body = &breaking{ReadCloser: r.Body, gate: g}
 	return nil
@@ -126,7 +126,7 @@ func (g *gate) shape(r *http.Response) error {
 
 var errBroken = errors.New("the demo broke the answer off")
 
-// breaking is the body of an answer. While the mode is breaks, reading it fails after breakAfter bytes.
+// breaking is the body of an answer. In the mode breaks, reading fails once the gate has let breakAfter bytes through.
 type breaking struct {
 	io.ReadCloser
 	gate *gate

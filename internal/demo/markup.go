@@ -42,7 +42,7 @@ func discordMarkdown() dialect {
 	return dialect{md: newMarkdown(m, parser.NewLinkParser(), parser.NewATXHeadingParser())}
 }
 
-// plainMarks returns the marks for bold, italic and struck-out text in WhatsApp and in Slack's mrkdwn.
+// plainMarks returns the delimiters for bold, italic and struck-out text in WhatsApp and in Slack's mrkdwn.
 func plainMarks() marks { return marks{'*': {"", "strong"}, '_': {"", "em"}, '~': {"", "del"}} }
 
 // whatsappMarkup returns the dialect that is described at https://faq.whatsapp.com/539178204879377.
@@ -63,15 +63,15 @@ func slackMarkdown() dialect {
 	return dialect{md: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))}
 }
 
-// slackLink matches a link in mrkdwn. The demo's page shows the address of such a link and not the label.
+// slackLink matches a link in mrkdwn. The page shows only the URL of such a link, without its label.
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
-// inlineFence matches three backticks that are followed by text in the same line. For the platforms, they begin a code
-// block, but not for Markdown.
+// inlineFence matches three backticks that are followed by text in the same line. On the platforms, they begin a code
+// block. In Markdown, they do not.
 var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
 
-// withFences moves three backticks that precede or follow text to a line of their own, so that goldmark finds the code
-// block.
+// withFences moves three backticks to a line of their own if they precede or follow text. goldmark then recognizes the
+// code block.
 func withFences(s string) string {
 	return inlineFence.ReplaceAllStringFunc(s, func(line string) string {
 		inner, closed := strings.CutSuffix(line[3:], "```")
@@ -82,8 +82,8 @@ func withFences(s string) string {
 	})
 }
 
-// newMarkdown returns a Markdown parser with the given marks. The parser keeps each line break. Without the argument
-// heading, newMarkdown recognizes no headings.
+// newMarkdown returns a Markdown parser that recognizes the delimiters m and keeps each line break. If heading is nil,
+// the parser recognizes no headings.
 func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) goldmark.Markdown {
 	blocks := []util.PrioritizedValue{
 		util.Prioritized(parser.NewListParser(), 300), util.Prioritized(parser.NewListItemParser(), 400),
@@ -109,22 +109,22 @@ func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) 
 	)
 }
 
-// marks are the characters that mark formatted text. The element of marks[c] at index n is the HTML tag for text
-// between runs of n characters c.
+// marks are the delimiters around formatted text. marks[c][n] is the HTML tag for text between n characters c and
+// again n characters c.
 type marks map[byte][]string
 
-// mark is a piece of text between marks. A mark has goldmark's node kind for struck-out text, so that markRenderer
-// renders the node.
+// mark is a text between two delimiters. Its node kind is goldmark's kind for struck-out text, so that markRenderer
+// renders it.
 type mark struct {
 	extast.Strikethrough
 
 	tag string
 }
 
-// markParser parses the marks with one character.
+// markParser parses the delimiters that consist of one certain character.
 type markParser struct {
 	char byte
-	tags []string // tags[n] is the HTML tag for a run of n characters; empty: such a run marks nothing
+	tags []string // tags[n] is the HTML tag for n characters in a row; empty: they are no delimiter
 }
 
 // Trigger implements parser.InlineParser.
@@ -162,7 +162,7 @@ func (p *markParser) OnMatch(consumes int) ast.Node {
 	return m
 }
 
-// markRenderer renders marks.
+// markRenderer renders a mark as HTML.
 type markRenderer struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.

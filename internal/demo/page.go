@@ -25,8 +25,8 @@ var files embed.FS
 const (
 	// drawEvery is the minimum time between two updates of the page.
 	drawEvery = 120 * time.Millisecond
-	// tickEvery is the interval at which the page is updated even if nothing has happened, because it shows times
-	// that pass.
+	// tickEvery is the interval at which the page is updated even if nothing happens. The page shows times, which change
+	// every second.
 	tickEvery = time.Second
 	// maxAsk is the maximum size of a question with its file, in bytes.
 	maxAsk = 20 << 20
@@ -43,8 +43,7 @@ type page struct {
 }
 
 // servePage starts the server of the page. Below /telegram/, the server also serves the page of Telegram's stand-in.
-// On the page of Telegram's stand-in, a person sees only the Telegram chat, but can also reply, edit messages and use
-// groups.
+// That page shows only the Telegram chat. On that page, a person can also reply, edit messages and use groups.
 func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	p := &page{demo: d}
 	p.templates, err = template.New("").Funcs(template.FuncMap{
@@ -84,8 +83,8 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	return url, err
 }
 
-// onlyLocal refuses requests with a foreign host name. Without this check, a page of another site could send requests
-// to this server by DNS rebinding.
+// onlyLocal refuses requests for a foreign host name. Without this check, a page of another site could use DNS
+// rebinding to send requests to this server.
 func (p *page) onlyLocal(next http.Handler) http.Handler {
 	host, _, err := net.SplitHostPort(p.o.Listen)
 	own := err == nil && host != ""
@@ -212,7 +211,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act handles an HTML form by calling do. A browser without JavaScript loads the page again afterwards.
+// act calls do for a submitted HTML form. If the browser runs no JavaScript, act then makes it load the page again.
 func (p *page) act(do func(r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAsk)
@@ -250,7 +249,7 @@ func (p *page) ask(r *http.Request) error {
 		if !slices.Contains(to, c.Key) {
 			continue
 		}
-		if c.Key == "api" && strings.HasPrefix(q.Text, "/") { // programs have no commands
+		if c.Key == "api" && strings.HasPrefix(q.Text, "/") { // a program can't use commands
 			if q.Text == "/stop" {
 				p.program.stop()
 			}
@@ -350,8 +349,8 @@ func (p *page) flip(r *http.Request) error {
 	return nil
 }
 
-// later returns the end of a fault that a switch turns on for the time lasts. If the fault is already on, the switch
-// turns it off, and later returns the zero time.
+// later returns until when a fault lasts, if a switch turns the fault on for the time lasts. If the fault is already
+// on, the switch turns it off, and later returns the zero time.
 func later(now, until time.Time, lasts time.Duration) time.Time {
 	if until.After(now) {
 		return time.Time{}

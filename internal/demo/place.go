@@ -38,12 +38,12 @@ type message struct {
 	Mine    bool // a person wrote it
 	At      time.Time
 	Edits   int
-	Edited  string // the client's mark of an edited message; empty: no mark
+	Edited  string // the text with which the client marks an edited message; empty: no mark
 	Quote   string // beginning of the message to which this one replies
 	Body    template.HTML
 	Files   []file
 	Buttons []button
-	Ticks   string // WhatsApp: sent, delivered or read
+	Ticks   string // WhatsApp only: sent, delivered or read
 	Growing bool   // the text ends with the cursor
 	Plain   string // text for screen readers
 }
@@ -74,7 +74,7 @@ type figures struct {
 	Edits, Sent int
 }
 
-// place is where a person talks to the bot: a chat on a platform, or the program that uses the API.
+// place is where a person talks to the bot: a chat on a platform, or the program that uses the API server.
 type place interface {
 	screen(now time.Time) screen
 	say(q question) error
@@ -88,25 +88,25 @@ type place interface {
 type column struct {
 	place
 	Key, Name string
-	How       string // how an answer is shown in this place
+	How       string // in words: how this place shows an answer
 
 	mu       sync.Mutex
 	troubles disturbance
 }
 
-// disturbance describes the faults that a person has switched on for a place.
+// disturbance describes the faults that a person has switched on for a place of the demo.
 type disturbance struct {
 	Latency       time.Duration // added to Options.Latency
-	Storm, Outage time.Time     // end of the refusals with 429, and end of the outage
+	Storm, Outage time.Time     // until when calls are refused with 429, and until when the outage lasts
 }
 
-// A fault lasts for one of these times.
+// These constants say how long a fault lasts.
 const (
 	stormTime  = 15 * time.Second
 	outageTime = 10 * time.Second
 )
 
-// trouble changes the faults of a place.
+// trouble changes the faults of the column's place.
 func (c *column) trouble(now time.Time, change func(*disturbance)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,8 +127,9 @@ type faulty[C any] interface {
 	Outage(o fault.Outage)
 }
 
-// disturb replaces the faults of a stand-in. visible are the methods that change what people see. If several faults
-// match a call, the stand-in uses the oldest one, so disturb first adds the fault that matches fewer calls.
+// disturb replaces the faults of a stand-in. visible lists the methods that change what people see. If several faults
+// match a call, the stand-in uses the fault that was added first. disturb therefore first adds the fault that matches
+// fewer calls.
 func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d disturbance) {
 	s.ClearFaults()
 	if left := time.Until(d.Storm); left > 0 {
@@ -144,16 +145,16 @@ func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d dis
 	}
 }
 
-// budget describes a platform limit for the page.
+// budget describes the rate limit of a platform for the page.
 type budget struct {
 	visible []string // methods that change what people see
-	counted []string // the visible methods that the limit counts
+	counted []string // those of the visible methods that the limit counts
 	window  time.Duration
 	max     int
 	what    string
 }
 
-// read counts the calls in the limit's window, and all calls that change what people see.
+// read counts the calls in the time window of the limit, and all calls that change what people see.
 func (b budget) read(calls []rig.Call, now time.Time) figures {
 	f := figures{Limit: b.what, Max: b.max}
 	for _, c := range calls {
@@ -174,7 +175,7 @@ func (b budget) read(calls []rig.Call, now time.Time) figures {
 	return f
 }
 
-// heads returns, for each call, the fields that the calls of all stand-ins have in common.
+// heads returns those fields of each call that the calls of all stand-ins have in common.
 func heads[C any](calls []C, head func(C) rig.Call) []rig.Call {
 	out := make([]rig.Call, len(calls))
 	for i, c := range calls {
@@ -195,7 +196,7 @@ func brief(text string) string {
 	return string(words)
 }
 
-// none returns the error for a thing, such as a button, that does not exist or no longer exists.
+// none returns an error that says that something, such as a button, does not exist or no longer exists.
 func none(what, id string) error {
 	return fmt.Errorf("there is no %s %q here", what, cmp.Or(id, "without a name"))
 }

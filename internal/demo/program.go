@@ -26,21 +26,21 @@ const (
 	answerTime = 5 * time.Minute
 )
 
-// program is a client of the daemon's API server. program sends only the new question of its session, because the
-// daemon stores the earlier ones. It reads the streamed answer. If the stream breaks off, program repeats the request.
+// program is a client of the daemon's API server. It sends only the new question, because the daemon stores the
+// earlier ones in a session. It reads the streamed answer. If the stream breaks off, program repeats the request.
 type program struct {
 	url   string
 	pulse *pulse
-	ctx   context.Context //nolint:containedctx // context of all requests; close cancels it
+	ctx   context.Context //nolint:containedctx // all requests use this context; close cancels it
 	end   context.CancelFunc
 	asks  sync.WaitGroup
-	turn  sync.Mutex // held during a request, because requests of a session must not overlap
+	turn  sync.Mutex // held during a request, because two requests of a session must not run at the same time
 
 	mu        sync.Mutex
 	exchanges []*exchange
 }
 
-// exchange is a request and its answer, guarded by program.mu.
+// exchange is a request and its answer. program.mu guards it.
 type exchange struct {
 	question question
 	at       time.Time

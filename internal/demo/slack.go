@@ -34,7 +34,7 @@ func (p slackPlace) screen(now time.Time) screen {
 			ID: m.TS, Mine: !m.FromBot, At: m.Versions[0].At, Edits: len(m.Versions) - 1, Plain: v.Shown, Growing: growing(v.Shown),
 			Body: p.body(v),
 		}
-		if one.Mine && one.Edits > 0 { // Slack marks no edits of a bot's message with blocks
+		if one.Mine && one.Edits > 0 { // Slack shows no mark at an edited message if a bot sent the message as blocks
 			one.Edited = "(edited)"
 		}
 		for _, f := range m.Files {
@@ -51,11 +51,11 @@ func (p slackPlace) screen(now time.Time) screen {
 	return s
 }
 
-// body renders the blocks of a message, or its text if it has none.
+// body renders the blocks of a message. If the message has no blocks, body renders its text.
 func (p slackPlace) body(v slack.Version) template.HTML {
 	var blocks []struct {
 		Type string
-		Text json.RawMessage // a string, or an object with a string
+		Text json.RawMessage // a string, or an object that contains a string
 	}
 	if json.Unmarshal(v.Blocks, &blocks) != nil || len(blocks) == 0 {
 		if v.Markdown != "" {
