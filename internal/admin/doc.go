@@ -3,11 +3,11 @@
 // platforms nor agent.
 //
 // If a token is configured, a request must contain the token in "Authorization: Bearer …", or the cookie that the
-// login form sets. /healthz and /readyz answer without a token, because a program that probes often can't keep a
-// secret. Without a token, the answer of /healthz does not say what hangs, and the answer of /readyz does not list the
-// endpoints.
+// login form sets. /healthz and /readyz respond without a token, because a service manager or monitoring tool that
+// calls them often can't keep a secret. Without a token, the response of /healthz does not say what hangs, and the
+// response of /readyz does not list the endpoints.
 //
 // If no token is configured, internal/config allows only a loopback address, and the server refuses requests for other
-// host names. A foreign web page could otherwise let a name of its own point to this machine, and then read the
-// answers in a browser here (DNS rebinding).
+// host names. Otherwise a foreign web page could let a host name of its own point to this machine, and then read the
+// responses in a browser on this machine (DNS rebinding).
 package admin

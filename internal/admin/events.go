@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	// drawEvery is the interval at which the server renders the parts of an open page again.
+	// drawEvery is the interval at which the server renders the parts of an open page anew.
 	drawEvery = 500 * time.Millisecond
-	// quietFor is the maximum time for which a stream sends nothing. A proxy would close a connection that is idle
-	// longer.
+	// quietFor is the maximum time for which a stream sends nothing. A proxy would close a connection that is idle for a
+	// longer time.
 	quietFor = 15 * time.Second
-	// maxStreams is how many pages may be open at a time. The other connections stay free for probes and Prometheus.
+	// maxStreams is how many pages may be open at the same time. The other connections stay free for /healthz, /readyz
+	// and Prometheus.
 	maxStreams = 16
 )
 
@@ -76,8 +77,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// event returns an event with those parts of the page that differ from sent, and updates sent. If no part differs, the
-// event is empty.
+// event returns an event with those parts of the page that have changed since the client got the parts in sent. It
+// also updates sent. If no part has changed, the event is empty.
 func (s *Server) event(r *http.Request, sent map[string]string) ([]byte, error) {
 	v := s.view(r)
 	u := update{Started: v.Started.UnixMilli(), Sections: make(map[string]string)}

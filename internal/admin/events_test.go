@@ -59,21 +59,21 @@ func (s *stream) next() (u update, ok bool) {
 func serveAdmin(t *testing.T, s *Server) string {
 	t.Helper()
 	h := httptest.NewUnstartedServer(s.handler())
-	h.Config.ReadTimeout, h.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond // both limits pass while the test's streams are open
+	h.Config.ReadTimeout, h.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond // the test's streams take longer
 	h.Start()
 	t.Cleanup(h.Close)
 	return h.URL
 }
 
-// The first event of a stream contains all parts of the page. Later events contain only changed parts. The stream also
-// continues after the time limits of a normal request have passed.
+// The first event of a stream contains all parts of the page. A later event contains only the parts that have changed.
+// The server does not end the stream when the time limits of a normal request have passed.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	o := options()
 	var now atomic.Pointer[Status]
 	first := busy()
 	first.Replies[0].Text = "line\rdata: \n\nevent: x"
-	first.Days, first.Conversations = nil, nil // the page shows the ages of these, which would change
+	first.Days, first.Conversations = nil, nil // the page shows how old these are, so their parts would change
 	now.Store(&first)
 	o.Status = func(context.Context) Status { return *now.Load() }
 	page := openStream(t, serveAdmin(t, server(t, o)))
@@ -94,7 +94,7 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("the stream has ended: %v", page.lines.Err())
 		}
 		maps.Copy(next, u.Sections)
-		if n == 2 { // the ages of replies have changed twice, so more time has passed than both limits
+		if n == 2 { // the ages of the replies have changed twice, so both limits have passed
 			now.Store(&second)
 		}
 	}
@@ -103,7 +103,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// While many pages are open, probes can still connect. The stream of a page ends when the page's cookie expires.
+// While the maximum number of pages is open, /healthz still responds. When the cookie of a page expires, the server
+// ends the stream of the page.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -133,7 +134,7 @@ func TestEventsAreBounded(t *testing.T) {
 		old := s.cookie(time.Now().Add(2*time.Second - cookieFor))
 		page = openStream(t, address, func(r *http.Request) { r.AddCookie(old) })
 	}
-	for ok := true; ok; { // until the cookie has expired
+	for ok := true; ok; { // the loop ends when the cookie has expired
 		_, ok = page.next()
 	}
 	if err := page.lines.Err(); err != nil {

@@ -30,16 +30,16 @@ type Endpoint struct {
 }
 
 const (
-	// aliveTime is the maximum duration of a check for hanging parts. aliveFor is how long the result of a check is
-	// used again: each check writes to the disk, and anybody may request a check.
+	// aliveTime is the maximum duration of a check for hanging parts. The result of a check is used again for the time
+	// aliveFor, because each check writes to the disk, and anybody may request a check.
 	aliveTime = 5 * time.Second
 	aliveFor  = time.Second
 )
 
-// checks runs the check for hanging parts and keeps its last result.
+// checks checks whether a part of the daemon hangs, and keeps the result of the last check.
 type checks struct {
 	alive func(context.Context) error
-	busy  chan struct{} // capacity 1; holds an element while a check runs; guards at and last
+	busy  chan struct{} // capacity 1; contains an element while a check runs; guards at and last
 	at    time.Time
 	last  error
 }
@@ -63,7 +63,7 @@ func (c *checks) check(ctx context.Context) error {
 	if time.Since(c.at) < aliveFor {
 		return c.last
 	}
-	// Other clients get the result too, so the check must not fail because this client has disconnected.
+	// Other clients get the result too, so the check must not fail when this client disconnects.
 	checking, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTime)
 	defer cancel()
 	c.last = c.alive(checking)

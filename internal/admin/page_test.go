@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// busy returns a status that gives every field of the page a value.
+// busy returns a status with a value for every field that the page shows.
 func busy() Status {
 	now := time.Now()
 	return Status{
@@ -102,7 +102,7 @@ func TestStatusAsJSON(t *testing.T) {
 	}
 }
 
-// If a token is configured, people see only a login form until they have sent the token.
+// If a token is configured, a person sees only the login form until the person has sent the token.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	o := options()

@@ -20,8 +20,8 @@ type Options struct {
 	Listen  string // host:port
 	Token   string // empty: requests need no token
 	Metrics http.Handler
-	// Alive returns an error that lists the parts of the daemon that hang. The server never calls Alive twice at the
-	// same time, nor twice within aliveFor.
+	// Alive returns an error that lists the parts of the daemon that hang. The server does not call Alive while another
+	// call of Alive runs, and calls it at most once in the time aliveFor.
 	Alive func(context.Context) error
 	Ready func() Readiness
 	// Status returns the content of the status page. Status is called each time the page is rendered.
@@ -49,11 +49,11 @@ type Server struct {
 	listener net.Listener
 	checks   checks
 	pages    *pages
-	streams  chan struct{}  // holds an element for each page that is open
-	refused  rate.Sometimes // limits how often refused requests are logged
+	streams  chan struct{}  // contains one element for each open page
+	refused  rate.Sometimes // limits how often the server logs a refused request
 }
 
-// New returns a server. New does not listen before Open is called.
+// New returns a server. The server listens only after Open was called.
 func New(o Options) (*Server, error) {
 	p, err := newPages()
 	if err != nil {
@@ -76,13 +76,13 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Abandon stops listening on the address. Abandon is for a server whose Serve will not be called.
+// Abandon stops listening on the address. Call Abandon if you will never call Serve.
 func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
 
 // Address returns the address on which the server listens after Open.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx is canceled. When ctx is canceled, Serve stops listening.
+// Serve answers requests until ctx is canceled. Then Serve stops listening.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -127,8 +127,8 @@ func (s *Server) handler() http.Handler {
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// safely sets the headers of all answers and refuses requests for foreign host names. If a handler panics, only its
-// request fails.
+// safely sets the headers of all responses and refuses requests for foreign host names. If a handler panics, only the
+// handler's request fails.
 func (s *Server) safely(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

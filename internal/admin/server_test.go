@@ -88,7 +88,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// If a token is configured, a request without the token gets only the status code of a probe.
+// If a token is configured, a request without the token gets no data. /healthz and /readyz respond to it only with a
+// status.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -133,8 +134,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// If no token is configured, a web page whose host name was made to point to this machine gets no data (DNS
-// rebinding).
+// No token is configured, and a web page lets its host name point to this machine (DNS rebinding). The web page gets
+// no data.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	s := server(t, options())
@@ -167,7 +168,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Anybody may send a health check, and each check writes to the disk. Many requests cause at most one check per second.
+// Anybody may request a health check, and each check writes to the disk. Even many requests cause at most one check
+// per second.
 func TestChecksAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +203,7 @@ func TestChecksAreShared(t *testing.T) {
 	})
 }
 
-// Serve answers at its address until its context ends, even while a client reads nothing.
+// Serve answers requests until its context ends, even while a client does not read its response.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	o := options()

@@ -15,9 +15,9 @@ type Status struct {
 	Replicas      []Replica // the daemons that share the store, oldest first; empty if the store can't be shared
 	Replies       []Reply   // replies that grow or are being delivered, and conversations in which messages wait
 	Problems      []Problem
-	Days          []Day // the newest last
+	Days          []Day // the newest day last
 	Conversations []Conversation
-	Kept          int // number of all stored conversations; Conversations contains only the newest
+	Kept          int // number of all stored conversations, while Conversations contains only the newest
 }
 
 // EndpointStatus is the state of an endpoint and its rate limits.
@@ -35,8 +35,8 @@ type Replica struct {
 	ID            int64
 	Name, Version string
 	Self          bool // the replica is this daemon, which shows the page
-	Leaving       bool // it is stopping
-	Chats         int  // number of chats that it owns
+	Leaving       bool // the replica is stopping
+	Chats         int  // number of chats that the replica owns
 	Receives      []string
 }
 
@@ -46,7 +46,7 @@ type Limit struct {
 	Used, Max int
 }
 
-// Block says until when the platform accepts no calls in a scope.
+// Block says until when the platform refuses calls in a scope.
 type Block struct {
 	What  string
 	Until time.Time
@@ -60,10 +60,10 @@ type Reply struct {
 	Length         int    // length of the text so far, in characters
 	Visible        int    // number of characters that people see
 	Text           string // the text; empty if the page must not show it
-	Complete       bool   // the model has finished
+	Complete       bool   // the model has written the whole answer
 	Waits          string // why the reply has to wait, in words; empty: it does not wait
 	Until          time.Time
-	Queued, Parked int // numbers of messages that wait for their turn, and of replies that are delivered in the background
+	Queued, Parked int // number of messages that wait for their turn; number of replies that are delivered in the background
 }
 
 // Day is the usage of one day.
@@ -80,13 +80,13 @@ type Conversation struct {
 	Tokens   int
 }
 
-// These constants are the sizes in the plot of tokens by day, in the units of its SVG.
+// These constants are sizes in the plot of the tokens per day, in the units of its SVG.
 const (
 	plotWidth, plotHeight = 700, 160
 	plotGap               = 8
 )
 
-// bar is one day in the plot of tokens by day.
+// bar represents one day in the plot of the tokens per day.
 type bar struct {
 	Day
 	X, Width              int
@@ -96,11 +96,11 @@ type bar struct {
 	Middle                int
 }
 
-// plot is the plot of tokens by day, with the coordinates of all bars.
+// plot is the plot of the tokens per day, with the coordinates of all bars.
 type plot struct {
 	Bars          []bar
 	Width, Height int
-	Top           int // number of tokens at the upper edge
+	Top           int // number of tokens that corresponds to the upper edge
 	Total         int
 }
 
@@ -121,7 +121,7 @@ func newPlot(days []Day) plot {
 		b.PromptY = plotHeight - b.PromptHeight
 		b.AnswerY = b.PromptY - b.AnswerHeight
 		b.Middle = b.X + b.Width/2
-		if (len(days)-1-i)%2 == 0 { // every second day has a label, counted back from the newest
+		if (len(days)-1-i)%2 == 0 { // every second day has a label, and so has the newest day
 			b.Label = d.Date.Format("2 Jan")
 		}
 		p.Bars = append(p.Bars, b)
@@ -129,7 +129,7 @@ func newPlot(days []Day) plot {
 	return p
 }
 
-// roundUp returns the smallest number that is at least n and has the form 1, 2 or 5 followed by zeros.
+// roundUp returns the smallest number that is at least n and consists of the digit 1, 2 or 5, followed only by zeros.
 func roundUp(n int) int {
 	for unit := 1; ; unit *= 10 {
 		for _, f := range []int{1, 2, 5} {

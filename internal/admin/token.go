@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A login cookie contains the time at which it expires, and a code computed from this time and the token. So a new
-// token makes all cookies invalid, and a cookie does not reveal the token.
+// A login cookie contains the time at which it expires, and a code that is computed from this time and the token. A
+// new token therefore makes all cookies invalid, and a cookie does not reveal the token.
 const (
 	cookieName = "telex_admin"
 	cookieFor  = 12 * time.Hour
@@ -61,7 +61,7 @@ func (s *Server) code(until string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// guarded answers a request with an error if allows returns false for the request.
+// guarded wraps a handler. If allows returns false for a request, guarded responds with an error.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.allows(r) {

@@ -41,8 +41,8 @@ func New(version string) *Metrics {
 	m.tokens = counters("tokens_total", "Tokens as the providers counted them. The kind cached is part of prompt, reasoning is part of completion.", labelModel, labelKind)
 	m.calls = counters("model_calls_total", "Requests to models, by outcome: ok, cancelled, or the kind of failure.", labelModel, labelOutcome)
 	m.deltas = counters("model_deltas_total", "Pieces of answers that models streamed.", labelModel)
-	// A provider's first piece of an answer takes between a fraction of a second and 2 minutes, the default of
-	// limits.first_token.
+	// From a request to the first piece of the answer, a provider takes between a fraction of a second and 2 minutes. The
+	// latter is the default of limits.first_token.
 	m.firstToken = histograms("model_first_token_seconds", "Time from a request to the first piece of its answer.",
 		[]float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120}, labelModel)
 	m.answer = histograms("model_answer_seconds", "Time from a request to the end of its answer.",
@@ -73,7 +73,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Gatherer returns the metrics for readers other than Prometheus.
+// Gatherer returns the metrics to readers other than Prometheus.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Tokens contains the numbers of tokens that a model used for a turn.

@@ -17,7 +17,7 @@ import (
 	"telex/internal/chat"
 )
 
-// everything returns metrics in which each metric has a value.
+// everything returns Metrics in which each metric has a value.
 func everything() *Metrics {
 	m := New("1.2.3")
 	m.TurnEnded("done")
@@ -56,7 +56,7 @@ func page(t *testing.T, m *Metrics) string {
 	return w.Body.String()
 }
 
-// The name, unit and help of every metric follow promtool's rules.
+// The name, the unit and the help text of every metric follow the rules of promtool.
 func TestLint(t *testing.T) {
 	t.Parallel()
 	problems, err := testutil.GatherAndLint(everything().Gatherer())
@@ -68,7 +68,7 @@ func TestLint(t *testing.T) {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-	// Check that the lint can find a problem.
+	// The lint must find a problem in a bad metric.
 	bad := "# TYPE telex_turns counter\ntelex_turns 1\n"
 	if found, err := promlint.New(strings.NewReader(bad)).Lint(); err != nil || len(found) == 0 {
 		t.Errorf("the lint found nothing in %q (%v)", bad, err)
@@ -109,7 +109,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Each label has few possible values: no label contains a person, a chat or a message.
+// Only known labels exist, which have few possible values. No label contains a person, a chat or a message.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	families, err := everything().Gatherer().Gather()
@@ -131,7 +131,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// The example alerts use only metrics that exist. promtool checks the expressions themselves.
+// The example alerts use only metrics that exist. The test does not check their expressions; promtool does.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../../deploy/alerts.yml")
@@ -150,7 +150,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each existing kind of call has a name.
+// Each kind of call has a name of its own in the label op.
 func TestOpNames(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

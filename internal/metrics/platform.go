@@ -21,7 +21,7 @@ type platform struct {
 }
 
 func newPlatform() platform {
-	// These are the histogram buckets for the delay of previews. The delay is usually one or two seconds. The delay is
+	// These histogram buckets are for the delay until people see new text. The delay is usually one or two seconds. It is
 	// much longer only if the platform's limits are low.
 	seen := []float64{.1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 120}
 	return platform{
@@ -45,7 +45,7 @@ func (p platform) all() []prometheus.Collector {
 func (m *Metrics) Endpoint(name string) *Endpoint {
 	of, p := prometheus.Labels{labelEndpoint: name}, m.platform
 	limited := p.limited.MustCurryWith(of)
-	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit} { // begin at 0, so that alerts detect the first increase
+	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit} { // start at 0, so that alerts detect the first increase
 		limited.WithLabelValues(opName(op))
 	}
 	return &Endpoint{

@@ -43,7 +43,7 @@ func (r replica) collect(is ReplicaNow, to chan<- prometheus.Metric) {
 	}
 }
 
-// oneIf returns 1 for true and 0 for false, because Prometheus has only numbers.
+// oneIf returns 1 for true and 0 for false, because a Prometheus metric is a number.
 func oneIf(b bool) float64 {
 	if b {
 		return 1

@@ -43,7 +43,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// Connected returns how many connections to the platform arrived in a span of time.
+// Connected returns how many connections to the platform arrived between two times.
 func (w *World) Connected(from, to time.Time) int {
 	w.connections.mu.Lock()
 	defer w.connections.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to stop gracefully. stopPatience equals the time after which systemd
-// kills a daemon that does not stop. A daemon may use its shutdown_grace, 30 s by default, and then makes its last
-// edits. A replica uses nearly all of shutdown_grace to complete the answers that it has begun. Other replicas take
-// over only the unfinished answers.
+// stopPatience is how long a process may take to stop gracefully. It equals the time after which systemd kills a
+// daemon that does not stop. While stopping, a daemon may use its shutdown_grace, 30 s by default, and then makes its
+// last edits. A replica uses nearly all of shutdown_grace to complete the answers that it has begun. Other replicas
+// take over only the answers that are still incomplete.
 const stopPatience = 45 * time.Second // TimeoutStopSec in deploy/telex.service
 
 // Process is a running program.
@@ -23,14 +23,14 @@ type Process struct {
 	Cmd     *exec.Cmd
 	Started time.Time
 	Exited  chan struct{}
-	Killed  time.Time // time of the call of Kill; zero: not killed
+	Killed  time.Time // time at which Kill was called; zero: not killed
 
 	log  *os.File
 	once sync.Once
 }
 
-// Place makes a command run in the directory dir with its state in the directory state. Place passes on only a few
-// environment variables, because others could change telex's behaviour.
+// Place prepares a command to run in the directory dir with its state in the directory state. The command gets only a
+// few of the environment variables, because others could change telex's behaviour.
 func Place(cmd *exec.Cmd, dir, state string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STATE_DIRECTORY=" + state}
@@ -50,16 +50,16 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	}
 	go func() {
 		defer close(p.Exited)
-		_ = cmd.Wait() // ProcessState contains the result
+		_ = cmd.Wait() // ProcessState contains the result, so the error is not needed
 	}()
 	return p, nil
 }
 
-// Kill kills the process with SIGKILL and waits until it has ended. Further calls do nothing.
+// Kill kills the process with SIGKILL and waits until it has ended. A further call of Kill does nothing.
 func (p *Process) Kill() {
 	p.once.Do(func() {
 		p.Killed = time.Now()
-		_ = p.Cmd.Process.Kill() // Kill fails if the process has already ended by itself; ProcessState then shows why
+		_ = p.Cmd.Process.Kill() // Kill fails if the process has already ended by itself; then ProcessState contains the reason
 		<-p.Exited
 	})
 }
@@ -80,7 +80,8 @@ func (p *Process) End() error {
 	return errors.Join(err, p.Sound())
 }
 
-// Sound returns an error if the process has failed by itself, and nil if it succeeded or was killed.
+// Sound returns an error if the process ended by itself with a failure. If the process succeeded or was killed, Sound
+// returns nil.
 func (p *Process) Sound() error {
 	status, ok := p.Cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if p.Cmd.ProcessState.Success() || ok && status.Signal() == syscall.SIGKILL {

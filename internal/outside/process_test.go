@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Tests wait for a stopping daemon for as long as the service manager does.
+// stopPatience must equal TimeoutStopSec in the service's unit file.
 func TestStopPatience(t *testing.T) {
 	t.Parallel()
 	unit, err := os.ReadFile("../../deploy/telex.service")

@@ -66,7 +66,7 @@ func (w *World) serve(ctx context.Context, serve func(net.Listener) error, end f
 	return "http://" + l.Addr().String(), nil
 }
 
-// Close ends all servers and waits for them.
+// Close stops all servers of the world and waits until they have ended.
 func (w *World) Close() (err error) {
 	for _, end := range w.closes {
 		err = errors.Join(err, end())
@@ -77,8 +77,8 @@ func (w *World) Close() (err error) {
 	return err
 }
 
-// Config returns telex's configuration for the world. key is the API key that the model expects. The configuration sets
-// no limit on the length of answers. more is appended to it.
+// Config returns a configuration with which telex uses the world. key is the API key that the model expects. The
+// configuration sets no limit on the length of answers. Config appends the text more to the configuration.
 func (w *World) Config(key, more string) string {
 	return fmt.Sprintf(`
 models:
@@ -92,8 +92,8 @@ log: {format: json}
 %s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
 }
 
-// FreeAddress uses ports that Linux by default does not give to outgoing connections. An outgoing connection could
-// otherwise take the port of a daemon while the daemon is restarted.
+// FreeAddress chooses a port in this range. By default, Linux does not give these ports to outgoing connections. An
+// outgoing connection could otherwise take the port of a daemon while the daemon restarts.
 // https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html, ip_local_port_range.
 const firstPort, lastPort = 20000, 32767
 
@@ -111,7 +111,7 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("find a free port: %w", err)
 }
 
-// Pause waits, and returns an error if ctx ends first.
+// Pause waits for the time d. If ctx ends first, Pause returns an error.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
