@@ -21,7 +21,7 @@ const (
 
 // These objects and the bot exist when the server starts.
 const (
-	// DefaultPerson is the person who acts if a call of a test names no person.
+	// DefaultPerson is the person who acts if a test's call names no person.
 	DefaultPerson = "200000000000001001"
 	// DefaultGuild is the guild that the bot is initially in.
 	DefaultGuild = "300000000000000001"

@@ -21,7 +21,7 @@ func (s *Server) controls() rig.Controls {
 			"stats":        func(url.Values) (any, error) { return s.Stats(), nil },
 			"dm":           s.controlDM,
 			"interactions": func(url.Values) (any, error) { return s.Interactions(), nil },
-			"commands":     func(q url.Values) (any, error) { return append([]Command{}, s.Commands(q.Get("guild"))...), nil }, // [], never null
+			"commands":     func(q url.Values) (any, error) { return append([]Command{}, s.Commands(q.Get("guild"))...), nil }, // never null
 			"history":      func(q url.Values) (any, error) { return s.Chronicle(q.Get("channel")), nil },
 			"text":         func(q url.Values) (any, error) { return s.shownTexts(q.Get("channel")), nil },
 			"view":         s.controlView,

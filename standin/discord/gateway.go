@@ -32,7 +32,7 @@ type socket struct {
 	session       *session // nil before Identify or Resume.
 	out           [][]byte
 	wake          chan struct{} // signals that out, ending or lastHeartbeat changed; capacity 1
-	silent        bool          // nothing more is sent to the client (GatewayZombie)
+	silent        bool          // the server sends nothing more to the client (GatewayZombie)
 	ending        *closing
 	lastHeartbeat time.Time   // time of the last heartbeat, or of the start of the connection
 	sent          quota.Meter // counts the payloads from the client

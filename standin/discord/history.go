@@ -102,7 +102,7 @@ func (m *Message) clone() Message {
 	return c
 }
 
-// Period is a span of time in which the bot was shown typing.
+// Period is a span of time in which people saw the bot typing.
 type Period struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -115,8 +115,8 @@ type Screen struct {
 	Messages []Message `json:"messages"`
 	// Typing means that clients show the bot as typing.
 	Typing bool `json:"typing,omitempty"`
-	// Failed lists interactions that the bot did not answer in time, so that the person reads that the application
-	// did not respond.
+	// Failed lists the interactions that the bot did not answer in time. For each of them, the person reads that the
+	// application did not respond.
 	Failed []string `json:"failed,omitempty"`
 }
 

@@ -296,7 +296,7 @@ func TestDailyCommands(t *testing.T) {
 			}
 			return c.call(http.MethodPut, commandsPath, list)
 		}
-		for _, prefix := range []string{"a", "b", "b"} { // the third has the name of the second, so it is not a new command
+		for _, prefix := range []string{"a", "b", "b"} { // the third command has the same name as the second, so it is not new
 			if r := put(prefix); r.Status != 200 {
 				t.Fatalf("got %d %s", r.Status, r.Raw)
 			}

@@ -21,7 +21,7 @@ func (r toStandin) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.to.RoundTrip(req)
 }
 
-// patience is how long the test waits for each event at most. The library runs in real time.
+// patience is the maximum time for which the test waits for each event. The library runs in real time.
 const patience = 30 * time.Second
 
 func receive[T any](t *testing.T, what string, c <-chan T) T {

@@ -43,8 +43,8 @@ type Limits struct {
 	Invalid int `json:"invalid"`
 	// Sessions limits identifies per 24 hours. Published: 1,000.
 	Sessions int `json:"sessions"`
-	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
-	// others. Assumed: 20 ms.
+	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
+	// more than others. Assumed: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 

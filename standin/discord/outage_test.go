@@ -50,7 +50,7 @@ func TestOverTCP(t *testing.T) {
 		line, _ := bufio.NewReader(res.Body).ReadString('\n') // the response is one line without a line break
 		return line, res.Body.Close()
 	}
-	for _, host := range []string{"", "discord.com"} { // a redirected client may still send the platform's name
+	for _, host := range []string{"", "discord.com"} { // the Host header of a redirected client may contain Discord's name
 		if got, err := get(host); err != nil || got != `{"url":"ws://`+l.Addr().String()+`/"}` {
 			t.Errorf("gateway: got %s (%v)", got, err)
 		}

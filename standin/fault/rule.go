@@ -30,7 +30,7 @@ const (
 	// Hang never answers the call. The call has no effect, and its connection stays open until the client, Restart
 	// or Close ends it.
 	Hang = "hang"
-	// DeleteFirst lets a person delete the message to which the call refers right before the call.
+	// DeleteFirst makes a person delete a message right before a call that refers to the message.
 	DeleteFirst = "delete_first"
 	// NotFound answers as if the message to which the call refers, or its chat, did not exist.
 	NotFound = "not_found"

@@ -9,7 +9,7 @@ import (
 
 // When determines which of the selected calls a rule hits. With the zero value, the rule hits all of them.
 type When struct {
-	Nth, Every int           // Nth: only the n-th selected call, from 1. Every: each n-th selected call
+	Nth, Every int           // Nth: only the n-th selected call, counted from 1. Every: each n-th selected call
 	Times      int           // how often the rule hits; 0: without limit
 	For        time.Duration // how long the rule exists from now on; 0: without limit
 }

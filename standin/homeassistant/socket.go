@@ -347,7 +347,7 @@ func (s *Server) endSockets() {
 	}
 }
 
-// CutSockets closes every socket without a close frame. CutSockets returns the number of sockets.
+// CutSockets closes every socket without a close frame. CutSockets returns the number of sockets that it has closed.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -359,7 +359,7 @@ func (s *Server) CutSockets() int {
 }
 
 // StallSockets makes every socket half-open: the server transmits nothing any more, not even pings, and only the client
-// can notice this. StallSockets returns the number of sockets.
+// can notice this. StallSockets returns the number of sockets that it has stalled.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -369,7 +369,7 @@ func TestSlowReader(t *testing.T) {
 	for _, tc := range []struct {
 		name                   string
 		subscriptions, changes int
-		wait                   time.Duration // before one more state change
+		wait                   time.Duration // time before one more state change
 		cut                    bool
 	}{
 		{"few", 1, 1000, time.Minute, false},

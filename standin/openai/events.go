@@ -24,7 +24,7 @@ type output struct {
 	sequence int // number of the next event
 }
 
-// item is one item of an output.
+// item is an element of an output, such as a message or a function call.
 type item struct {
 	kind   string // reasoning, message or function_call
 	id     string

@@ -86,7 +86,7 @@ func TestImagesCount(t *testing.T) {
 	p := start(t, openai.Options{})
 	url := dataURL("png", drawn(t, "png", 1024, 1024))
 	for part, want := range map[string]string{
-		imagePart(url): `"prompt_tokens":772,`, // with 4 tokens for the message and 3 for "say: x"
+		imagePart(url): `"prompt_tokens":772,`, // 765 tokens for the image, 4 for the message and 3 for "say: x"
 		`{"type":"image_url","image_url":{"url":"` + url + `","detail":"low"}}`: `"prompt_tokens":92,`,
 	} {
 		if got := p.see("say: x", part); !strings.Contains(got.body, want) {

@@ -29,8 +29,8 @@ type Limits struct {
 	// Methods are the numbers of calls per minute of single methods. The limit of a method in Methods replaces the
 	// limit of the method's tier.
 	Methods map[string]int `json:"methods"`
-	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
-	// others. The default is 20 ms.
+	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
+	// more than others. The default is 20 ms.
 	Jitter time.Duration `json:"jitter"`
 	// MinRetryAfter is the minimum Retry-After of a 429 in seconds. The default is 1.
 	MinRetryAfter int `json:"min_retry_after"`

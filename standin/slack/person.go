@@ -40,7 +40,7 @@ type Attachment struct {
 // Say sends a message of a person and returns its ts. Say returns "" if the channel is archived, the thread does not
 // exist, or the message is empty.
 func (s *Server) Say(in Incoming) string {
-	ts, _ := s.say(in) // ignore the reason of a failure, which only the control API reports
+	ts, _ := s.say(in) // ignore the reason for a failure, which only the control API reports
 	return ts
 }
 

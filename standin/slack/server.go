@@ -87,7 +87,7 @@ type Server struct {
 	rig.Rig[Call, Event]
 
 	opts Options
-	app  *http.Client // posts to the request URL
+	app  *http.Client // the client that posts to the request URL
 
 	mu      sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	started time.Time

@@ -77,8 +77,8 @@ func (k *socket) put(f frame) {
 type envelope struct {
 	id     string
 	socket *socket
-	acked  chan json.RawMessage // capacity 1
-	late   bool                 // ackTimeout is over
+	acked  chan json.RawMessage // receives the app's acknowledgement; capacity 1
+	late   bool                 // ackTimeout has passed
 }
 
 // openConnection implements https://docs.slack.dev/reference/methods/apps.connections.open.
@@ -349,7 +349,7 @@ func (s *Server) Disconnect(reason string, grace time.Duration) {
 	}
 }
 
-// CutSockets closes every socket without a close frame. CutSockets returns the number of sockets.
+// CutSockets closes every socket without a close frame. CutSockets returns the number of sockets that it has closed.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -362,7 +362,7 @@ func (s *Server) CutSockets() int {
 }
 
 // StallSockets makes every socket half-open: the server transmits nothing any more, not even pings, and only the client
-// can notice this. StallSockets returns the number of sockets.
+// can notice this. StallSockets returns the number of sockets that it has stalled.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// These are the ids of the workspace, the app, and the app's bot. DefaultUser is the person who acts if a call of a
-// test names no person. If U7 is a person, D7 is the direct message with that person.
+// These are the ids of the workspace, the app, and the app's bot. DefaultUser is the person who acts if a test's call
+// names no person. If U7 is a person, D7 is the direct message with that person.
 const (
 	TeamID      = "T0STANDIN"
 	AppID       = "A0STANDIN"

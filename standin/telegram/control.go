@@ -20,11 +20,11 @@ func (s *Server) controls() rig.Controls {
 			"info":       func(url.Values) (any, error) { return s.info(), nil },
 			"chats":      func(url.Values) (any, error) { return s.Chats(), nil },
 			"stats":      func(url.Values) (any, error) { return s.Stats(), nil },
-			"commands":   func(url.Values) (any, error) { return append([]Command{}, s.Commands()...), nil }, // [], never null
+			"commands":   func(url.Values) (any, error) { return append([]Command{}, s.Commands()...), nil }, // JSON: [], never null
 			"menu":       s.controlMenu,
 			"answers":    func(url.Values) (any, error) { return s.CallbackAnswers(), nil },
 			"history":    s.controlHistory,
-			"deliveries": func(url.Values) (any, error) { return append([]Delivery{}, s.Deliveries()...), nil }, // [], never null
+			"deliveries": func(url.Values) (any, error) { return append([]Delivery{}, s.Deliveries()...), nil }, // JSON: [], never null
 			"view":       s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){
@@ -69,7 +69,7 @@ func (s *Server) controlMenu(query url.Values) (any, error) {
 	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
-	return append([]Command{}, s.Menu(chat, user)...), nil // [], never null
+	return append([]Command{}, s.Menu(chat, user)...), nil // JSON: [], never null
 }
 
 func (s *Server) controlHistory(query url.Values) (any, error) {

@@ -22,8 +22,8 @@ type Limits struct {
 	GroupPerMinute int `json:"group_per_minute"`
 	// GlobalPerSecond is the number of calls to all chats together that are allowed in any second.
 	GlobalPerSecond int `json:"global_per_second"`
-	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
-	// others. The default is 20 ms.
+	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
+	// more than others. The default is 20 ms.
 	Jitter time.Duration `json:"jitter"`
 	// MinRetryAfter is the minimum retry_after of a 429 in seconds. The default is 1. In real groups, retry_after is 18 to
 	// 35 seconds.

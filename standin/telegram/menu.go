@@ -74,7 +74,7 @@ func (c *Command) clean() {
 
 func (s *Server) getMyCommands(r *request) any {
 	key := s.menuKey(r)
-	return append([]Command{}, s.commands[key]...) // [], never null
+	return append([]Command{}, s.commands[key]...) // JSON: [], never null
 }
 
 func (s *Server) deleteMyCommands(r *request) any {

@@ -34,8 +34,8 @@ func (s *Server) sendChatAction(r *request, c *chat) any {
 	return true
 }
 
-// sendMessageDraft shows an ephemeral preview in a private chat. The limits count a draft like the send of a message.
-// The next draft replaces this one, even if the two have different ids. A draft without a text shows the placeholder
+// sendMessageDraft shows an ephemeral preview in a private chat. The limits count a draft like a sent message. The next
+// draft replaces this one, even if the two have different ids. A draft without a text shows the placeholder
 // "Thinking…". Source: https://core.telegram.org/bots/api#sendmessagedraft
 func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	return s.draft(r, c, func() Draft {

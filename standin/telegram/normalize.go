@@ -3,8 +3,8 @@ package telegram
 import "slices"
 
 // normalize converts sorted entities to Telegram's normal form. In this form, entities with the same format neither
-// touch nor overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. An entity of
-// bold or a similar format is split where it crosses the border of another entity.
+// touch nor overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. normalize
+// splits a bold or similar entity where the entity crosses the border of another one.
 func normalize(entities []Entity) []Entity {
 	var quotes, solid, splits []Entity
 	for _, e := range entities {

@@ -80,7 +80,7 @@ type Server struct {
 
 	updates    queue
 	deliveries []Delivery
-	bot        *http.Client // posts to the webhook
+	bot        *http.Client // the client that posts to the webhook
 
 	limiter limiter
 	stats   Stats // the counters, except those in rig.Stats

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxPoll is the longest time that a getUpdates waits.
+	// maxPoll is the longest time that a call of getUpdates waits.
 	maxPoll = 50 * time.Second
 	// updateLifetime is how long the server keeps an update that the bot does not fetch.
 	updateLifetime = 24 * time.Hour

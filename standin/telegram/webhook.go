@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// webhookMethod is the method name of deliveries to the webhook in faults. With the action fault.CutAfter, the
-	// bot receives the update, but its response is lost.
+	// webhookMethod is the method name with which faults select deliveries to the webhook. With the action fault.CutAfter,
+	// the bot receives the update, but its response is lost.
 	webhookMethod = "webhook"
 	// webhookTimeout is how long the bot may take to respond to a delivery.
 	webhookTimeout = time.Minute

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxText is the maximum length of a text. All limits of texts in this list are in UTF-16 units; see units.
-	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
+	// maxText is the maximum length of a text. All limits on texts in this list are in UTF-16 units; see units. Source:
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
 	maxText = 4096
 	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/image-messages
 	maxCaption  = 1024

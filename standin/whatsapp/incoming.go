@@ -229,7 +229,7 @@ func (s *Server) React(user, message, emoji string) error {
 }
 
 // Press presses a reply button as a person. button is the button's id or title. Press returns the id of the message
-// that WhatsApp sends for the person. Source:
+// that WhatsApp then sends in the person's name. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/interactive
 func (s *Server) Press(user, message, button string) (string, error) {
 	s.mu.Lock()

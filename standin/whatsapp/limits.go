@@ -30,8 +30,8 @@ type Limits struct {
 	// AccountPerHour limits the requests per hour about the number and about media. Source:
 	// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
 	AccountPerHour int `json:"account_per_hour"`
-	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
-	// others. The default is 20 ms.
+	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
+	// more than others. The default is 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 

@@ -72,7 +72,7 @@ func mimesOf(kind string) []string {
 	return nil
 }
 
-// maxSize returns the maximum size of media of a type in bytes. For the source, see mimesOf.
+// maxSize returns the maximum size of media of a type in bytes. The comment on mimesOf names the source.
 func maxSize(mimeType string) int {
 	const mb = 1 << 20
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DefaultUser is the person who acts if a call of a test names no person.
+// DefaultUser is the person who acts if a test's call names no person.
 const DefaultUser = "US.15550001001"
 
 // Person is a WhatsApp user.

@@ -43,7 +43,7 @@ type Options struct {
 	// BaseURL is the base URL of the server for links to media. If BaseURL is empty, the server uses the URL at which the
 	// last call arrived. Before the first call, the server uses the address of its TCP listener.
 	BaseURL string
-	// CallbackURL is the URL to which the server posts webhooks, without the handshake that SetCallback makes. If
+	// CallbackURL is the URL to which the server posts webhooks. Unlike SetCallback, this option causes no handshake. If
 	// CallbackURL is empty, webhooks are lost.
 	CallbackURL string
 	// Dial opens connections to the callback URL. If Dial is nil, the server uses the real network.
@@ -86,7 +86,7 @@ type Server struct {
 	rig.Rig[Call, Event]
 
 	opts Options
-	app  *http.Client // posts to the callback URL
+	app  *http.Client // the client that posts to the callback URL
 
 	mu      sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	started time.Time
@@ -108,7 +108,7 @@ type Server struct {
 	batch      []*webhookItem             // items that wait for BatchWindow to end
 	lastByUser map[string]<-chan struct{} // by user; closed after the first attempt to deliver the user's last webhook
 	deliveries []*Delivery
-	retry      chan struct{} // closed and replaced by Redeliver
+	retry      chan struct{} // Redeliver closes and replaces this channel
 
 	limiter limiter
 	stats   Stats // the counters, except those in rig.Stats
