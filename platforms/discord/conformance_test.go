@@ -450,7 +450,7 @@ func (w *world) Menu(to chat.Target) []string {
 			names = append(names, c.Name)
 		}
 	}
-	slices.Sort(names) // clients sort them
+	slices.Sort(names) // Discord's clients sort them
 	return names
 }
 

@@ -130,7 +130,7 @@ func (c *scriptedLink) put(op int, kind string, data any) {
 	}
 }
 
-// get returns the opcode of the next payload, and acknowledges a heartbeat.
+// get reads the next payload and returns its opcode. If the payload is a heartbeat, get acknowledges it.
 func (c *scriptedLink) get() (int, error) {
 	_, data, err := c.ws.Read(c.ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *scriptedLink) ready(guilds ...any) {
 	c.of.began <- struct{}{}
 }
 
-// last acknowledges heartbeats until the client disconnects.
+// last keeps the connection open and acknowledges heartbeats until the client disconnects.
 func (c *scriptedLink) last() {
 	for {
 		if _, err := c.get(); err != nil {

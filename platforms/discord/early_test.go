@@ -87,8 +87,8 @@ func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	})
 }
 
-// If a command or button press could not be stored, the person sees a line that says so. When Discord delivers the
-// command or press again, the answer replaces this line.
+// The store refuses a command or button press. The person must see a text that says so. When Discord delivers the
+// command or press again, the answer must replace this text.
 func TestUnstoredIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -11,7 +11,7 @@ import (
 // The following structs hold the fields that telex uses. telex does not use discordgo's structs, because discordgo
 // can't decode a message that contains an unknown component or an unknown form of a field.
 
-// incoming holds the fields that telex uses of a message.
+// incoming is Discord's message object, with only those fields that telex uses.
 // https://docs.discord.com/developers/resources/message#message-object
 type incoming struct {
 	ID          string                `json:"id"`
@@ -44,7 +44,7 @@ type incoming struct {
 	seq     int64 // sequence number of the event that brought the message; 0: a backfill read it
 }
 
-// user holds the fields that telex uses of a user.
+// user is Discord's user object, with only those fields that telex uses.
 type user struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"username"`
@@ -53,13 +53,13 @@ type user struct {
 	Member *member `json:"member"` // present only in mentioned users
 }
 
-// member holds the fields that telex uses of a user's membership in a guild.
+// member describes a user's membership in a guild, with only those fields that telex uses.
 type member struct {
 	Nick string `json:"nick"`
 	User *user  `json:"user"` // present only in interactions
 }
 
-// attachment holds the fields that telex uses of a file.
+// attachment is Discord's object for a file, with only those fields that telex uses.
 type attachment struct {
 	Name      string `json:"filename"`
 	MediaType string `json:"content_type"`
@@ -67,7 +67,7 @@ type attachment struct {
 	URL       string `json:"url"`
 }
 
-// incomingInteraction holds the fields that telex uses of an interaction.
+// incomingInteraction is Discord's interaction object, with only those fields that telex uses.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object
 type incomingInteraction struct {
 	ID      string                    `json:"id"`
@@ -93,7 +93,7 @@ type incomingInteraction struct {
 	} `json:"data"`
 }
 
-// deletion holds the fields that telex uses of the deletion of one or several messages.
+// deletion is an event about the deletion of one or several messages, with only those fields that telex uses.
 // https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
 type deletion struct {
 	ID      string   `json:"id"`
@@ -102,7 +102,7 @@ type deletion struct {
 	Guild   string   `json:"guild_id"`
 }
 
-// channelInfo holds the fields that telex uses of a channel or thread.
+// channelInfo is Discord's object for a channel or thread, with only those fields that telex uses.
 type channelInfo struct {
 	ID     string                `json:"id"`
 	Type   discordgo.ChannelType `json:"type"`
@@ -116,7 +116,7 @@ func (r *channelInfo) isThread() bool {
 		r.Type == discordgo.ChannelTypeGuildPrivateThread
 }
 
-// guild holds the fields that telex uses of a guild.
+// guild is Discord's guild object, with only those fields that telex uses.
 type guild struct {
 	ID       string        `json:"id"`
 	Channels []channelInfo `json:"channels"`
@@ -129,7 +129,7 @@ type guild struct {
 	} `json:"roles"`
 }
 
-// ready holds the fields that telex uses of the event that starts a session.
+// ready is the event that starts a session, with only those fields that telex uses.
 type ready struct {
 	User    user   `json:"user"`
 	Session string `json:"session_id"`

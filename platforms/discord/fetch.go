@@ -24,7 +24,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 		Client: b.client, Header: http.Header{"User-Agent": {b.userAgent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,
 	}.Fetch(ctx, a.ID, nil)
 	if code := calls.Status(err); code == http.StatusForbidden || code == http.StatusUnauthorized {
-		return nil, calls.Reclassify(err, chat.Gone, chat.Forbidden, chat.Auth) // Discord responds so to a request for an expired URL
+		return nil, calls.Reclassify(err, chat.Gone, chat.Forbidden, chat.Auth) // the URL has expired
 	}
 	return content, err
 }

@@ -181,7 +181,7 @@ type interaction struct {
 	channel string        // the channel that shows "thinking…"; empty: unknown or none
 	acked   chan struct{} // closed when Discord has received the acknowledgement, or the attempts to send it have ended
 	key     string        // key of the first message that tried to replace "thinking…"; empty: none
-	shown   bool          // "thinking…" was replaced
+	shown   bool          // an answer or a refusal has replaced "thinking…"
 	dead    bool
 	// adopted is when this process learned of the interaction, if another process acknowledges the interaction.
 	// adopted is zero if this process acknowledges the interaction itself.

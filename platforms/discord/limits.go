@@ -48,7 +48,7 @@ const (
 	callbackDeadline = 3 * time.Second
 	// callbackTimeout limits one attempt to acknowledge an interaction. callbackTimeout leaves time for a second attempt
 	// if the first one used a dead connection. callbackPause is the pause after the first attempt. callbackTries limits
-	// the attempts, because callbackDeadline hardly allows more.
+	// the attempts; before callbackDeadline, there is hardly time for more.
 	callbackTimeout = 1200 * time.Millisecond
 	callbackPause   = 100 * time.Millisecond
 	callbackTries   = 6

@@ -26,7 +26,7 @@ type state struct {
 	quoted bool // in a quote
 	label  bool // in the label of a link
 	tested bool // inside brackets that may be the label of a link
-	depth  int  // how many lists contain this place
+	depth  int  // how many lists contain the current position
 	indent int  // the indentation of lines in lists
 }
 

@@ -111,7 +111,7 @@ func TestThreadIsFollowed(t *testing.T) {
 }
 
 // If the intent is not switched on, Discord refuses the connection. The error must say where the operator can switch
-// it on. After that, Run must work.
+// it on. After the operator has switched it on, Run must work.
 func TestRefusedIntent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // not inBubble, which would report the refused connection as a violation

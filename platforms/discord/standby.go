@@ -38,7 +38,7 @@ func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	return receiving.Probe(ctx, b.fetchName, works)
 }
 
-// fetchName requests the bot's name. Only the replica that receives messages is told the name by Discord's gateway.
+// fetchName requests the bot's name. Discord's gateway tells the name only to the replica that receives messages.
 func (b *Bot) fetchName(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -82,8 +82,8 @@ func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 	})
 }
 
-// A process removes "thinking…" from a command that another process received, even before that process has acknowledged
-// it.
+// A process must remove "thinking…" from a command that another process received, even if that process has not
+// acknowledged the command yet.
 func TestConcludesWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, adopted := divided(t, w)

@@ -105,7 +105,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name
 	}
-	_ = b.fetchSelf(ctx) // if fetchSelf fails, a mention of the bot stays in the name
+	_ = b.fetchSelf(ctx) // if fetchSelf fails, the name may contain the mention of the bot
 	a, err := b.call(ctx, request{name: "getMessage", method: http.MethodGet, path: "/channels/" + parent + "/messages/" + question})
 	if err != nil {
 		return threadNameOf("")

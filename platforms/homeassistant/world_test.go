@@ -94,7 +94,8 @@ func (w *world) Crowd(int) []chat.Target {
 	return nil
 }
 
-// bots returns the bot's notifications in the chat place, or in all chats if place is "".
+// bots returns the bot's notifications in the chat with the id place. If place is "", bots returns the notifications
+// in all chats.
 func (w *world) bots(place string) []standin.Notification {
 	return slices.DeleteFunc(w.server.History(place), func(n standin.Notification) bool { return !n.FromBot })
 }

@@ -1,5 +1,5 @@
 // Package slack is the adapter for Slack. The package decodes events, slash commands and button presses, which Slack
-// delivers by Socket Mode or by HTTP, and sends the gateway's messages as Markdown.
+// delivers through Socket Mode or over HTTP, and sends the gateway's messages as Markdown.
 //
 // The library slack-go builds the requests. The package decodes the responses itself, because the library fails if a
 // response contains a field of an unknown form. Each thread is a conversation. The bot answers a message outside of

@@ -8,8 +8,8 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// The following structs hold the fields that telex uses of Slack's payloads. Slack delivers the same payloads over
-// sockets and over HTTP.
+// The following structs are Slack's payloads, with only those fields that telex uses. Slack delivers the same
+// payloads over sockets and over HTTP.
 
 // callback is the payload of the Events API.
 // https://docs.slack.dev/apis/events-api/#callback-field

@@ -114,7 +114,7 @@ func nameWithMark(name, hashed string) string {
 	return stem + keyMark(hashed) + extension
 }
 
-// keyMark returns the mark for a key's hash in a file name.
+// keyMark returns the mark that nameWithMark adds for a key's hash.
 func keyMark(hashed string) string { return "-" + hashed[:12] }
 
 // mayFetch reports whether telex may send the bot's token to a URL. mayFetch accepts only Slack's own URLs, because a

@@ -23,8 +23,8 @@ const (
 	clockSkew = time.Minute
 )
 
-// maxSentKeys limits the keys of creates that a Bot remembers. A few keys are enough, because the gateway searches
-// for the message of a create of unknown outcome soon after the create.
+// maxSentKeys limits the keys of creates that a Bot remembers. A few keys are enough, because the gateway soon
+// searches for the message if the outcome of a create is unknown.
 const maxSentKeys = 1024
 
 // Newest implements preview.Finder. Newest returns "", because Find does not need the id of the newest message.
@@ -32,10 +32,10 @@ func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
 // Find searches the bot's messages of the last day for the message that was created with the key of c. The name of a
 // file contains its key. The message of a stream has no key until the stream is stopped. So if no message has the
-// key, Find returns the bot's newest message in the thread, if this message has no key and is not a file. Find does
-// not do so if c.KeyOnly is true. If this process started the stream, the message must be newer than the start of the
-// stream. If another process started the stream, the message must be at most ten minutes old. If the bot can't read
-// the messages, or if the chat has too many messages, Find fails with Rejected.
+// key, Find returns the bot's newest message in the thread, provided that this message has no key and is not a file.
+// If c.KeyOnly is true, Find returns only a message that has the key. If this process started the stream, the message
+// must be newer than the start of the stream. If another process started the stream, the message must be at most ten
+// minutes old. If the bot can't read the messages, or if the chat has too many messages, Find fails with Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (chat.Found, error) {
 	self, err := b.identity(ctx)
 	if err != nil {

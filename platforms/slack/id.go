@@ -15,11 +15,11 @@ import (
 // of this package contain the ts and everything else that a call about the message needs:
 //
 // 	1700000000.000100/U123           a message of a person or of another bot
-// 	command:13345.73.88/U123         a slash command, by its trigger
-// 	press:1700000000.000200/U123     a button press, by its time
+// 	command:13345.73.88/U123         a slash command, with its trigger id
+// 	press:1700000000.000200/U123     a button press, with its time
 // 	1700000000.000300                a message of this bot
 // 	1700000000.000300/4f0c…          a stream of this bot, with the hash of its key
-// 	F123                             a file of this bot; Slack does not tell which message shows it
+// 	F123                             a file of this bot; Slack does not report which message shows it
 
 // questionID returns the id of a received message. Slack sends two events for a message that mentions the bot, and
 // both events get the same id.

@@ -65,7 +65,7 @@ type catchUp struct {
 	err    error // the first error
 }
 
-// run reads every chat, starting with the chats in which turns began recently.
+// run reads every chat, starting with the chats in which people have recently asked the bot something.
 func (m *catchUp) run(ctx context.Context) error {
 	if err := receiving.ReadBacklog(ctx, m.bot.log, missedRetryTime, append(m.pieces(m.from.Places), m.listChannels(""))); err != nil {
 		return err

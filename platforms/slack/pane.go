@@ -14,8 +14,8 @@ import (
 
 // The pane is the part of Slack's window in which a person talks with an app. Slack has two kinds of apps with a
 // pane. An assistant has assistant_view in its manifest. People talk with an assistant in threads of its own, and
-// Slack reports each new thread by the event assistant_thread_started. An agent has agent_view in its manifest, as
-// all new apps have. People talk with an agent in its Messages tab, and Slack reports by the event app_home_opened
+// Slack reports each new thread with the event assistant_thread_started. An agent has agent_view in its manifest, as
+// all new apps have. People talk with an agent in its Messages tab, and Slack reports with the event app_home_opened
 // that a person has opened the tab.
 // https://docs.slack.dev/ai/migrating-to-agent-messaging
 

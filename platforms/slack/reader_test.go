@@ -27,7 +27,7 @@ type reader struct {
 	src    []byte
 	glyphs []markuptest.Glyph
 	indent int // the indentation of lines in lists
-	depth  int // how many lists contain this place
+	depth  int // how many lists contain the current position
 }
 
 func read(t markuptest.TB, wire string) []markuptest.Glyph {

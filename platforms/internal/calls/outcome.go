@@ -107,7 +107,8 @@ func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Dur
 // Uncertain to Temporary.
 func AsRepeatable(err error) *chat.SendError { return Reclassify(err, chat.Temporary, chat.Uncertain) }
 
-// Reclassify returns err as a SendError. If its kind is one of from, the kind becomes to.
+// Reclassify returns err as a SendError. If from contains the error's kind, Reclassify changes the kind to the value
+// of to.
 func Reclassify(err error, to chat.ErrorKind, from ...chat.ErrorKind) *chat.SendError {
 	failure := *chat.AsSendError(err)
 	if slices.Contains(from, failure.Kind) {

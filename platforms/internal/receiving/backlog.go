@@ -45,8 +45,8 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads all pieces, and the further pieces that Done returns. round returns the pieces that must be read again
-// in again, and the last error with which reading them failed in trouble. After the first temporary error, round
+// round reads all pieces, and the further pieces that Done returns. The result again lists the pieces that must be
+// read again, and trouble is the last error with which such a piece failed. After the first temporary error, round
 // makes only one attempt for each remaining piece.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {

@@ -44,8 +44,9 @@ func IsTransient(err error) bool {
 }
 
 // Retry makes a call until it succeeds or fails permanently, at most tries times. After a rate limit, Retry waits as
-// long as the platform asks. After other errors, the first wait is first, and each further wait is twice as long as
-// the previous one. Retry returns the error of the last attempt, or ctx's error if ctx has ended.
+// long as the platform asks. After any other error, Retry waits: for the duration first after the first error, and
+// then twice as long as the time before. Retry returns the error of the last attempt, or ctx's error if ctx has
+// ended.
 func Retry(ctx context.Context, tries int, first time.Duration, call func() error) error {
 	for n := range tries {
 		err := call()
