@@ -148,8 +148,8 @@ func TestWatcherIsBounded(t *testing.T) {
 	}
 }
 
-// For any sequence of changes, takeDue must leave no due change behind, must not report an entity twice within its
-// cooldown, and must report the newest state in the end.
+// For any sequence of changes, takeDue must return every due change, but no entity twice within its cooldown. In the
+// end, it must have returned the newest state of each entity.
 func TestWatcherProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

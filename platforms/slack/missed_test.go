@@ -371,8 +371,8 @@ func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// If the bot may no longer read a chat, the failure must not be logged as a loss of messages, because the bot can't
-// answer in such a chat either.
+// The bot may no longer read a chat. This must not be logged as a loss of messages, because the bot can't answer in
+// such a chat either.
 func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
