@@ -1,7 +1,7 @@
-# telex: everything that a developer or CI runs. `make` without arguments lists the targets.
+# This Makefile contains everything that a developer or CI runs. `make` without arguments lists the targets.
 #
-# It needs Go (go.mod says which version) and, only for the race detector, a C compiler.
-# The other tools are pinned in tools/go.mod. Go builds each when it is first used.
+# The targets need Go (go.mod says which version). Only the race detector needs a C compiler.
+# tools/go.mod pins the versions of the other tools. Go builds each tool when it is first used.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -10,22 +10,25 @@ SHELL := /bin/sh
 TOOL := go tool -modfile=tools/go.mod
 
 VERSION := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo unknown)
-# The linker gets the commit here, because Go records none in a Git worktree, or if GOFLAGS has -buildvcs=false.
+# The linker writes the commit into the binary, because Go itself records no commit in a Git worktree, or if GOFLAGS has
+# -buildvcs=false.
 LDFLAGS := -s -w -X main.version=$(VERSION),$(shell git log -1 --format=%H,%cI 2>/dev/null)
 
 # The race detector needs cgo, and Go reports CGO_ENABLED=1 only if there is a C compiler.
-# -cpu=1: one goroutine at a time is enough for the detector to find races. With several at a time, the detector crashes now and
-# then: goroutines of one testing/synctest bubble that find timers expired at the same moment use the detector's record of the
-# timers at the same time (https://go.dev/issue/78156).
+# -cpu=1: the detector also finds races if only one goroutine runs at a time. If several goroutines run at the same time, the
+# detector sometimes crashes. The reason is a bug in Go that concerns the timers of a testing/synctest bubble
+# (https://go.dev/issue/78156).
 # -race=false for SQLite: this package was translated from C and does not use Go's memory. The detector would find nothing in it,
 # and make it three times as slow.
-# atexit_sleep_ms=0: by default, the detector waits a second at the end of a process. Here the tests wait for what still runs.
+# atexit_sleep_ms=0: by default, the detector waits a second at the end of a process. This is not necessary, because the tests
+# themselves wait until all their goroutines have ended.
 ifeq ($(shell go env CGO_ENABLED),1)
 RACE := -race -cpu=1 -gcflags=modernc.org/sqlite/lib=-race=false
 RACED_ENV := CGO_ENABLED=1
 export GORACE := atexit_sleep_ms=0
 endif
-# Everything else is built like the binary. So Go compiles each package, and the large SQLite, once with the detector and once without.
+# Without the race detector, everything is built without cgo, like the binary. So Go compiles each package only twice, once with the
+# detector and once without. This matters most for SQLite, which is large.
 export CGO_ENABLED := 0
 
 FUZZTIME ?= 10s
@@ -60,27 +63,29 @@ package: ## Make a .deb and an .rpm of the daemon in bin/package, for GOARCH.
 
 ## Test.
 
-# tools/packages.sh reads from the sources how each package is tested:
-#   test-raced        runs the packages that are concurrent, with the race detector.
-#   test-unraced      runs without the detector. It runs the packages that are not concurrent: the detector would find nothing in
-#                     them and take ten times as long. It also runs agent and gateway again, to measure their coverage: this is
-#                     faster than to count with the detector. Of the packages in IN_PART and of the simulator, it runs only the
-#                     tests that are not for the detector or do less with it. Such tests measure another process, or repeat a
-#                     suite that has run with the detector for another form of messages.
-#   test-environment  runs packages that depend on the process's environment again, with streaming switched off there. Of
-#                     cmd/telex, it runs only the tests in which something would otherwise stream.
-# RAPID_CHECKS is how often a run checks a property. The inputs are the same each time, so that a new failure comes from a change of
-# the code. `make test RAPID_SEED=0 RAPID_CHECKS=2000` draws many new inputs; do this before a release. The simulator plays a fixed
-# number of schedules unless RAPID_CHECKS is set. They go the same way each time because only one goroutine runs at a time. With the
-# detector, the simulator plays only the first of them. With the detector, three packages run at once even on two cores, because each
-# uses one core (-cpu=1), and the tests of whole processes mostly wait. The runs don't vet the code, because `make lint` does.
+# Three targets together run all tests. tools/packages.sh decides from the source code which target tests a package:
+#   test-raced        tests the packages with concurrent code, with the race detector.
+#   test-unraced      tests the packages without concurrent code, without the detector. The detector would find nothing in them
+#                     and take ten times as long. The target also runs the tests of agent and gateway a second time, to measure
+#                     the coverage, because measuring it with the detector takes longer. In the packages of IN_PART and in the
+#                     simulator, the target runs only some tests: those that don't run with the detector, and those that test less
+#                     with the detector. Such a test measures another process, or repeats a suite for another form of messages.
+#   test-environment  runs the tests of the packages that read environment variables a second time, with a variable that switches
+#                     streaming off. In cmd/telex, it runs only the tests in which telex would otherwise stream an answer.
+# RAPID_CHECKS is the number of random inputs with which a test checks a property. The inputs are the same in each run, so if a test
+# fails for the first time, a change of the code is the reason. `make test RAPID_SEED=0 RAPID_CHECKS=2000` generates many new inputs;
+# run it before a release. If RAPID_CHECKS is not set, the simulator plays a fixed number of schedules. (A schedule is a random
+# sequence of model output, faults and kills.) A schedule has the same result in each run, because only one goroutine runs at a time.
+# With the detector, the simulator plays only the first schedules. With the detector, three packages are tested at the same time even
+# on two cores, because each package uses one core (-cpu=1), and the tests that start other processes mostly wait. These targets run
+# no `go vet`, because `make lint` does.
 .PHONY: test
 test: test-raced test-unraced test-environment cover ## Run all tests, including those of whole processes. With a C compiler, concurrent packages run with the race detector.
 
 RAPID = RAPID_CHECKS=$(or $(RAPID_CHECKS),200)
 RAPID_SEED ?= 1
 export RAPID_SEED
-# The timeout ends tests that hang. Go's default of ten minutes per package is too short for a slow machine under load.
+# The timeout stops tests that hang. Go's default of ten minutes per package is too short for a slow machine under load.
 TEST = go test -vet=off -shuffle=on -timeout=40m
 SIM = ./gateway/sim
 RACED = $(shell tools/packages.sh raced)
@@ -105,9 +110,9 @@ test-environment:
 	TELEX_STREAMING_ENABLED=false $(TEST) $(filter-out ./cmd/telex,$(ENVIRONMENT))
 	TELEX_STREAMING_ENABLED=false $(TEST) -run='^($(shell tools/packages.sh switched ./cmd/telex))$$' $(filter ./cmd/telex,$(ENVIRONMENT))
 
-# By default, the same set of schedules is played each time, so that a new failure comes from a change of the code. SET=2 plays
-# another set, SET=random a new one, and SETS=40 plays 40 sets, beginning with SET. A violation is printed with the command that
-# plays its schedule alone.
+# By default, each run plays the same set of schedules, so if a run fails for the first time, a change of the code is the reason.
+# SET=2 plays another set, SET=random plays a new random set, and SETS=40 plays 40 sets, beginning with SET. For each violation, the
+# target prints a command that plays only the schedule with this violation.
 .PHONY: sim
 sim: ## Play 24,000 random schedules of the whole gateway in virtual time. REPLICAS=1 lets several gateways share a store; tools/sim.sh explains SET, SETS, SCHEDULES, KIND and SEED.
 	@SET='$(SET)' SETS='$(SETS)' SCHEDULES='$(SCHEDULES)' KIND='$(KIND)' SEED='$(SEED)' REPLICAS='$(REPLICAS)' tools/sim.sh
@@ -193,8 +198,8 @@ fmt: ## Format all Go files.
 	$(TOOL) gofumpt -l -w .
 
 .PHONY: lint
-# The linters include go vet. They read all files at once, including those of the other test targets. Only the tests with real servers
-# replace a file, so they are a run of their own.
+# The linters include go vet. One run reads all Go files, including those of the other test targets. Only the tests of `make test-live`
+# are not included, because with their build tag, one file replaces another. The second command vets them.
 lint: ## Vet, lint and check the format; .golangci.yml explains the rules.
 	$(TOOL) golangci-lint run --build-tags=browser,mcpnpm,postgres,systemd
 	go vet -tags=live ./internal/app

@@ -1,7 +1,7 @@
 #!/bin/sh
-# cover.sh PROFILE PERCENT GROUP...: fail if tests cover less than PERCENT % of the statements of a group. A group is a package
-# with the packages in its subfolders. The profile contains for each package only the coverage by the package's own tests,
-# because it was made without -coverpkg. The script ignores packages whose names end in "test", because only tests import them.
+# cover.sh PROFILE PERCENT GROUP...: fail if tests cover less than PERCENT % of the statements in a group of packages. A group is a
+# package and the packages in its subfolders. The profile was made without -coverpkg, so it contains only the coverage of each
+# package by its own tests. The script ignores packages whose names end in "test", because only tests import them.
 set -eu
 profile=$1 percent=$2
 shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# generated.sh: fail if `go generate` changes a file. The script compares the files before and after `go generate`. So it also
-# works in a tree with uncommitted changes.
+# generated.sh: fail if `go generate` changes a file. The script compares the files from before and after `go generate`, so the
+# script also works if the Git worktree contains uncommitted changes.
 set -eu
 tree() {
 	git diff HEAD

@@ -1,9 +1,9 @@
 #!/bin/sh
 # mutate.sh [WORD]: apply the mutations in gateway/sim/testdata/mutations.txt one by one, and check that a test fails each time.
 # Each mutation removes a check from the gateway or the agent. The script changes no file in the tree: with `go test -overlay`,
-# the compiler reads a changed copy in place of the real file. With WORD, apply only the mutations that have WORD in their name.
-# Exit with 1 if all tests pass in spite of a mutation, or if a mutation does not build or no longer fits the code. The script
-# needs Go and perl.
+# the compiler reads a changed copy in place of the real file. With WORD, the script applies only mutations with WORD in their name.
+# The exit code is 1 if all tests pass in spite of a mutation, if the code with a mutation does not compile, or if a mutation no
+# longer fits the code. The script needs Go and perl.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -15,8 +15,8 @@ use Cwd;
 
 my ($work, $only) = @ARGV;
 my $list = 'gateway/sim/testdata/mutations.txt';
-# The stages run in order until a test fails. The first stage is fast and catches most mutations. Random tests have fixed seeds,
-# so that each run has the same result.
+# Each stage is a command that runs tests. The stages run in this order until a test fails. The first stage is fast and detects most
+# mutations. Random tests have fixed seeds, so that each run has the same result.
 my @stages = (
 	'RAPID_CHECKS=40 RAPID_SEED=1 go test ./gateway/sim',
 	"RAPID_SEED=1 go test -skip='^TestRandomSchedules\$' ./gateway ./gateway/preview ./gateway/budget",
@@ -26,7 +26,7 @@ my @stages = (
 );
 
 # parse reads the mutations. Each mutation has a line "= name", a line "@ file", lines of old code that begin with -, and lines
-# of new code that begin with +. If a mutation has a line "! packages", the tests of these packages run in place of the stages.
+# of new code that begin with +. If a mutation has a line "! packages", the tests of these packages run instead of the stages.
 sub parse {
 	my (@found, $m);
 	open(my $in, '<', $list) or die "$list: $!\n";
@@ -44,8 +44,8 @@ sub parse {
 sub slurp { local $/; open(my $in, '<', $_[0]) or die "$_[0]: $!\n"; return <$in> }
 sub spew { open(my $out, '>', $_[0]) or die "$_[0]: $!\n"; print $out $_[1]; close $out }
 
-# run runs a stage. It returns the name of the failed test, or of its failed subtest if there is one, or nothing if all tests
-# pass. It dies if no test ran.
+# run runs the tests of a stage. If a test fails, run returns the name of the test, or of the subtest that failed. If all tests pass,
+# run returns nothing. If no test ran at all, the script ends with an error.
 sub run {
 	my ($overlay, $stage) = @_;
 	(my $command = $stage) =~ s/go test/RAPID_NOFAILFILE=1 RAPID_SHRINKTIME=0s go test $overlay -count=1 -failfast -timeout=2m/;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # package.sh VERSION LDFLAGS: build the binary for $GOARCH, and pack it into bin/package/telex_VERSION_ARCH.deb and .rpm. The
 # script needs Go. The version of a package must begin with a digit, so a VERSION that is not a tag becomes 0.0.0+VERSION.
-# Packages of the same commit, built with the same version of Go, are identical, because all times in them are the commit's
-# time.
+# If the same commit is packed twice, with the same version of Go, the packages are identical. All times in a package are the
+# time of the commit.
 # https://reproducible-builds.org/docs/source-date-epoch/
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ umask 022
 rm -rf bin/package
 mkdir -p bin/package/completions
 CGO_ENABLED=0 go build -trimpath -ldflags "$2" -o bin/package/telex ./cmd/telex
-# Build the programs that this script runs for this machine, even if the package is for another architecture.
+# The script also runs Go programs. Build these programs for this machine, even if the package is for another architecture.
 for shell in bash zsh fish; do
 	GOARCH='' GOOS='' CGO_ENABLED=0 go run ./cmd/telex completion "$shell" >"bin/package/completions/$shell"
 done

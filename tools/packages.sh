@@ -2,18 +2,19 @@
 # packages.sh raced|unraced|environment|tests DIR...|switched DIR: print the packages or tests that a target of the Makefile runs.
 # The script searches the sources for these packages and tests, so nobody has to maintain lists of them.
 #   raced        the packages whose tests run with the race detector. Their code or tests start a goroutine, use a channel, or
-#                import a package with goroutines. The search prefers to find a package too many.
+#                import a package with goroutines. The search may also find packages that need no race detector.
 #   unraced      the packages whose tests run without the race detector: the packages that are not in raced, and packages with a
 #                file that is built only without the detector (go:build !race)
 #   environment  the packages whose tests run a second time with other environment variables. Their code passes os.LookupEnv on
-#                as a function, so it may read any variable. Code in other packages reads only variables for its own tests. The
+#                as a function, so it may read any variable. Other packages read only variables that their own tests need. The
 #                search ignores files with a build tag, because make test does not build them.
-#   tests DIR    the names of the tests in the packages DIR, joined by |, that run only without the race detector, or whose file
-#                makes tests shorter with the detector (the file uses the constant raced)
-#   switched DIR the names of the tests in the package DIR, joined by |, whose answers are streamed, except if the environment
-#                forbids it. These are tests with the demo, and tests with streaming.enabled in the configuration. A test in
-#                which the endpoint has a setting of its own is not among them, because this setting takes precedence over the
-#                environment. In all other tests, no answer is streamed, because streaming is off by default.
+#   tests DIR    names of tests in the packages DIR, joined by |. These tests run only without the race detector, or they are in a
+#                file that makes tests shorter with the detector (the file uses the constant raced).
+#   switched DIR names of tests in the package DIR, joined by |. telex streams the answers in these tests, unless the environment
+#                variable switches streaming off. They are the tests with the demo, and the tests that set streaming.enabled in the
+#                configuration. A test with a streaming setting for one endpoint does not belong to them, because this setting
+#                overrides the environment variable. In all other tests, telex streams no answer, because streaming is off by
+#                default.
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -41,7 +42,7 @@ environment)
 		xargs -n1 dirname | sort -u
 	;;
 switched)
-	# Print a test if its own code contains one of these strings, or if code outside of tests in the same file does.
+	# Print a test if its code contains one of these strings. If code outside of tests contains one, print all tests in the file.
 	awk '
 		FNR == 1 { f = "" }
 		/^\/\/go:build / { nextfile }

@@ -1,13 +1,15 @@
 #!/bin/sh
-# sim.sh: play sets of random schedules of the whole gateway, each set on every kind of platform, and print the result in one
-# line. A set is identified by the number from which its schedules are generated. These environment variables change the run:
-#   SET=1           the first set; "random" means a random number
+# sim.sh: simulate the whole gateway with random schedules, on every kind of platform, and print the result in one line. A schedule
+# is a random sequence of model output, faults and kills. Schedules are generated in sets. The number of a set determines its
+# schedules. These environment variables change what the script does:
+#   SET=1           number of the first set; "random" means a random number
 #   SETS=1          how many sets to play, beginning with SET
-#   SCHEDULES=1500  how many schedules a set has for each kind of platform
+#   SCHEDULES=1500  how many schedules of each set to play for each kind of platform
 #   KIND=           a regular expression for the kinds of platforms to play; empty means all
 #   REPLICAS=       if not empty, two or three gateways share the store
-#   SEED=           the seed in the report of a violation: play only that schedule. KIND must be set, too.
-# Exit with 1 if there is a violation. For each violation, print the command that plays only its schedule. The script needs Go.
+#   SEED=           if not empty, play only the schedule with this seed, as printed with a violation. KIND must be set, too.
+# The exit code is 1 if there is a violation. For each violation, the script prints a command that plays only its schedule. The
+# script needs Go.
 set -eu
 cd "$(dirname "$0")/.."
 kind=${KIND:-.*} first=${SET:-1} sets=${SETS:-1} schedules=${SCHEDULES:-1500}
@@ -40,7 +42,7 @@ while [ "$set" -le "$last" ]; do
 	else
 		echo "set $set: $n schedules, no violation"
 	fi
-	# After a failure, rapid prints the seed and the name of the test. The name contains the kind of platform.
+	# After a failure, the library rapid prints the seed and the name of the test. The name contains the kind of platform.
 	sed -n "s|.*-run=\"$test/\([a-z-]*\)\" -rapid.seed=\([0-9]*\).*|$again KIND=\1 SEED=\2|p" "$work/out" |
 		sort -u >"$work/again"
 	violations=$((violations + $(wc -l <"$work/again")))
