@@ -124,7 +124,8 @@ func TestAPIServer(t *testing.T) {
 	d.stop()
 }
 
-// Both APIs convert documents to text for the model, as chats do. A scan has no text, so it is passed on unchanged.
+// The APIs Chat Completions and Responses convert documents to text for the model, as chats do. A scanned document has
+// no text, so the model gets the file unchanged.
 func TestAPIServerDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -181,7 +182,7 @@ func TestAPIServerDocuments(t *testing.T) {
 	d.stop()
 }
 
-// The daemon is killed. Sessions and stored responses must survive.
+// Sessions and stored responses must survive when the daemon is killed.
 func TestAPIServerKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -228,7 +229,8 @@ func TestAPIServerKilled(t *testing.T) {
 	d.stop()
 }
 
-// The daemon is stopped while it answers a request. It must complete this answer and refuse new requests.
+// The daemon is stopped while it answers a request. A stopping daemon must complete the answer to such a request, and
+// refuse new requests.
 func TestAPIServerStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 400})

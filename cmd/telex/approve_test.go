@@ -218,7 +218,7 @@ func (tt transport) run(t *testing.T) {
 	checkAudit(t, daemon, len(places), "approved")
 }
 
-// check checks what a person saw at the end and in between.
+// check checks what a person saw while the answer grew and at the end.
 func (tt transport) check(t *testing.T, p *place, bench *workbench, first string) {
 	t.Helper()
 	t.Log(p.transcript())
@@ -245,8 +245,8 @@ func (tt transport) check(t *testing.T, p *place, bench *workbench, first string
 	}
 }
 
-// checkAudit checks that the log contains n decisions about tool calls. Each must be the given decision and name the
-// person who made it.
+// checkAudit checks that the log contains n decisions about tool calls. Each logged decision must be the given one and
+// name the person who made it.
 func checkAudit(t *testing.T, daemon *process, n int, decision string) {
 	t.Helper()
 	list := daemon.logged("a tool call was decided")

@@ -95,7 +95,7 @@ func (p *page) keep(name string, take chromedp.Action[[]byte]) {
 }
 
 // awaitTides waits until each place shows the whole answer about the tides, once. The state "complete" alone is not
-// enough. If an answer needs two messages, the page also shows this state between the first and the second message.
+// enough: if an answer needs two messages, the page also shows "complete" between the first and the second message.
 func (p *page) awaitTides() {
 	p.t.Helper()
 	text, _ := tides(p.t)
@@ -114,9 +114,9 @@ type step struct {
 	At   float64 `json:"at"` // in seconds
 }
 
-// checkGrowth fails if a text is shorter than an earlier one. There are two exceptions. After a kill, a text may be
-// shorter than the texts of the last few seconds, because the daemon stores only about once a second what its edits
-// showed. Each text may also lack the delimiters that close an unfinished format.
+// checkGrowth fails if a text is shorter than an earlier one, with two exceptions. After a kill of the daemon, a text
+// may be shorter than the texts of the last few seconds, because the daemon stores only about once a second what its
+// edits showed. Each text may also lack the delimiters that close an unfinished format.
 func checkGrowth(t *testing.T, place string, steps []step, killed float64) {
 	t.Helper()
 	const stored, marks = 3, 200 // seconds, bytes
@@ -154,7 +154,7 @@ for (const place of look.places) new MutationObserver(() => {
 	p.awaitTides()
 	for place, steps := range value[map[string][]step](p, `seen`) {
 		t.Logf("%s: %d steps", place, len(steps))
-		if place != "api" { // the API's client is an exception, because it starts the stream over
+		if place != "api" { // the API's client starts the stream over after the kill
 			checkGrowth(t, place, steps, killed)
 		}
 	}

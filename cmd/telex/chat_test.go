@@ -147,7 +147,7 @@ func TestChatBesideADaemon(t *testing.T) {
 	}
 }
 
-// Ctrl-C stops a single answer, and the next process does not continue it.
+// If a person presses Ctrl-C, telex chat stops the answer, and the next process must not continue this answer.
 func TestChatAnswerIsInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 40})

@@ -145,8 +145,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A command that only groups other commands does nothing. Such a command prints its help to stderr, because the help is not a
-// result.
+// A command that only groups other commands does nothing by itself. If somebody runs such a command, it must print its
+// help to stderr, because the help is not a result.
 func TestCommandsThatNeedAnother(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pair", "store", "sessions", "standin", "config"} {

@@ -6,7 +6,7 @@ import (
 )
 
 // The shells' completion scripts call the program's hidden command __complete. If the output ends with ":0", the shell
-// also completes file names. If the output ends with ":4", it does not.
+// also completes file names. If the output ends with ":4", the shell completes no file names.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -103,8 +103,8 @@ func TestWrongToken(t *testing.T) {
 	p.stop()
 }
 
-// A daemon whose only endpoint has stopped keeps running, so that the service manager does not restart it again and
-// again.
+// If the only endpoint of a daemon stops, the daemon must keep running, so that the service manager does not restart it
+// again and again.
 func TestWrongTokenAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{Token: "8000000001:AAanotherBot"}, openai.Options{})
@@ -119,7 +119,7 @@ func TestWrongTokenAlone(t *testing.T) {
 	p.stop()
 }
 
-// F55: two daemons use the same token. Both must report the conflict, and both must keep running.
+// F55: two daemons use the same token. Each daemon must report the conflict and keep running.
 func TestTwoDaemonsWithOneToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -15,8 +15,7 @@ import (
 // answerInWords is a question whose answer is plain text and takes about two seconds.
 const answerInWords = "words: 200"
 
-// F05, F08, F12, F13: the platform injects a fault into some calls. In the end, the person must see the whole answer
-// once.
+// F05, F08, F12, F13: some calls to the platform fail. In the end, the person must see the whole answer exactly once.
 func TestPlatformFaults(t *testing.T) {
 	t.Parallel()
 	inject := func(f telegram.Fault) func(*world) { return func(w *world) { w.telegram.Fault(f) } }
@@ -135,8 +134,8 @@ func TestModelFaultsThatMend(t *testing.T) {
 	}
 }
 
-// D9: if a failure of the model lasts, the person sees one line with a fixed text. This line contains an id, and the
-// log line about the failure contains the same id.
+// D9: if a failure of the model lasts, the person sees one line with a fixed text. The line in the chat and the log
+// line about the failure must contain the same id.
 func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (

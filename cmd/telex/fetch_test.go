@@ -166,8 +166,8 @@ func (w *world) toldOf(question string) (told string) {
 	return told
 }
 
-// A server redirects to an internal address, sends data without end, or is very slow. The tool must refuse the fetch or
-// limit it, and the model must read the reason.
+// A server redirects to an internal address, sends data without end, or is very slow. The tool fetch must refuse such a
+// page or cut it, and the model must read the reason.
 func TestFetchHostile(t *testing.T) {
 	t.Parallel()
 	site := newHostile(t)
@@ -208,7 +208,7 @@ func TestFetchHostile(t *testing.T) {
 	t.Logf("sent of 1 GB: %d KiB; dripped: %d bytes; memory of the daemon: %s", site.sent.Load()>>10, site.dripped.Load(), memoryOf(t, p))
 }
 
-// A URL that nobody typed is read only after a person has approved it.
+// If nobody typed a URL, the tool fetch must read the page only after a person has approved the call.
 func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 	t.Parallel()
 	site := newHostile(t)

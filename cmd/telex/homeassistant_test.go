@@ -119,8 +119,8 @@ func (h *home) wantGood() {
 	}
 }
 
-// When a watched entity changes, the bot must answer, even after a kill, a stalled socket or a flood of changes. It
-// must not answer when other entities change.
+// When a watched entity changes, the bot must answer, even after a kill, a stalled socket or a flood of changes. The
+// bot must not answer when other entities change.
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,
@@ -245,8 +245,8 @@ func TestHouseFromTelegram(t *testing.T) {
 	daemon.stop()
 }
 
-// While the model answers an event, it can't change anything, because nobody is there to approve a call. In this test,
-// the notifications go to a phone.
+// While the model answers an event of the house, no tool may change anything, because nobody is there to approve a
+// call. In this test, the notifications go to a phone.
 func TestHouseAloneChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,

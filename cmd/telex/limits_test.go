@@ -20,7 +20,7 @@ type limitCase struct {
 	rules          []openai.Rule // rules for the model's answer
 	line           string        // the line that people see, with {id} for the turn's id
 	stop           string        // the expected reason in the Result
-	logged, reason string        // a log line and its reason, besides the line about the turn's end
+	logged, reason string        // another log line that must exist, and the reason that it contains
 	told           string        // a text that the model receives; empty: none
 }
 

@@ -10,8 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// tides returns the text and entities that a person must see after "Explain the tides". Both were written by hand from
-// the model's Markdown.
+// tides returns the text and entities that a person must see after "Explain the tides". The text and the entities were
+// written by hand from the model's Markdown.
 func tides(t *testing.T) (text string, entities []telegram.Entity) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/tides.txt")

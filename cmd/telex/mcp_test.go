@@ -9,7 +9,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// Operators can test the configured MCP servers without a daemon. Here, one server works and one can't be started.
+// Operators can test the configured MCP servers without a daemon. In this test, one MCP server works and another one
+// can't be started.
 func TestMCPCommands(t *testing.T) {
 	t.Parallel()
 	w, s, b := newWorld(t, telegram.Options{}, openai.Options{}), newState(t), newWorkbench(t)

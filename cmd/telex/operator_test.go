@@ -225,7 +225,8 @@ func TestDeletePerson(t *testing.T) {
 	}
 }
 
-// A killed daemon leaves its socket file behind. The file must disturb neither a command nor the next daemon.
+// A killed daemon leaves its socket file behind. A socket file that was left behind must disturb neither a command nor
+// the next daemon.
 func TestStaleSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -15,8 +15,8 @@ import (
 	"telex/standin/openai"
 )
 
-// In TestThreePlatforms, one daemon answers thirty people at once on three platforms. It must stay within the limits
-// that each platform publishes.
+// In TestThreePlatforms, one daemon answers thirty people at once on three platforms. The daemon must stay within the
+// limits that each platform publishes.
 func TestThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const each = 10
@@ -127,8 +127,9 @@ func TestUncertainSends(t *testing.T) {
 	t.Logf("%d answers, %d creates cut after they took effect", len(networks)*each, len(networks)*each)
 }
 
-// In TestDiscordGatewayDrops, the connection to the gateway is cut and Discord refuses to resume the session. A
-// person asks a question meanwhile, and the bot must answer it exactly once.
+// In TestDiscordGatewayDrops, the connection to the gateway is cut again and again, and Discord sometimes refuses to
+// resume the session. The bot must answer each question exactly once, even one that a person asks while the connection
+// is cut.
 func TestDiscordGatewayDrops(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -164,9 +165,9 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	daemon.stop()
 }
 
-// In TestKilledOnThreePlatforms, the daemon is killed again and again. It must answer every question, even one that was
-// sent while no daemon ran. On platforms that recognize repeated creates, it must answer no question twice (D10, F43,
-// F44).
+// In TestKilledOnThreePlatforms, the daemon is killed again and again. Every question must be answered, even one that
+// was sent while no daemon ran. On platforms that recognize repeated creates, no question may be answered twice (D10,
+// F43, F44).
 func TestKilledOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)

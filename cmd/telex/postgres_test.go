@@ -171,8 +171,8 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 	for i := range chats {
 		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)), openai.Answer(question(i, 1)), openai.Answer(question(i, 2)))
 	}
-	// A stopped daemon may leave a delivered turn to the next process, because it must search once more for a message
-	// whose create had an unknown outcome. But it must leave no turn that is running.
+	// A stopped daemon may leave a turn with a visible answer to the next process, which must search once more for a
+	// message whose create had an unknown outcome. But a stopped daemon must leave no turn in the state running.
 	if left := server.Query(t, "test1", "SELECT id FROM turn WHERE state = 'running'"); len(left) > 0 {
 		t.Errorf("unfinished: %v", left)
 	}
@@ -236,8 +236,8 @@ func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
 	return pings, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=1000000"}
 }
 
-// A daemon is killed in the middle of answers. The next daemon must complete these answers, although PostgreSQL may not
-// have noticed the end of the first daemon.
+// A daemon is killed in the middle of answers. The next daemon must complete the answers of the killed daemon, although
+// PostgreSQL may not have noticed the kill.
 func TestPostgreSQLDaemonKilled(t *testing.T) {
 	t.Parallel()
 	const chats = 5

@@ -23,8 +23,8 @@ import (
 // waits that long.
 const patience = 2 * time.Minute
 
-// poll waits until ok returns true. It is for conditions outside the test's process, since the test gets no signal when
-// they become true.
+// poll waits until ok returns true. Tests use poll for conditions outside the test's process, because no signal tells
+// the test when such a condition becomes true.
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	// Poll in real time, since other processes have no virtual time.
@@ -103,7 +103,7 @@ type process struct {
 
 // launch says how a process is started.
 type launch struct {
-	env  []string // variables that the process gets besides PATH and HOME; it inherits hardly any others
+	env  []string // additional variables; besides these, the process gets PATH, HOME and hardly any others
 	dir  string   // working directory; empty: a new directory
 	wrap []string // a command that executes the program with exec
 	// program is the path of another build of telex; empty: the test binary.

@@ -66,8 +66,8 @@ type quoteCase struct {
 }
 
 // In TestQuotesOnThreePlatforms, a person replies to another person's message, or mentions the bot in a running thread.
-// The question must then include that message or thread. After that, people can continue a chain of replies or a thread
-// without a mention. If a message contains only a mention, the bot must answer with a fixed text.
+// The question must then include that message or thread. To continue a chain of replies or a thread, people need not
+// mention the bot again. If a message contains only a mention, the bot must answer with a fixed text.
 func TestQuotesOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatforms(t)
@@ -100,7 +100,7 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 }
 
 // In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type these
-// instructions. So each of the resulting calls must wait for approval, and the asker denies it.
+// instructions. So each tool call that these instructions cause must wait for approval, and the asker denies the call.
 func TestInstructionsInQuotes(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatformsWith(t, sections{more: "tools: {enabled: [fetch, memory]}"})

@@ -197,8 +197,8 @@ func TestReloadRefused(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A reload happens in the middle of an answer. The answer must continue, and at the end it must be shown once and
-// without a cursor.
+// A reload happens in the middle of an answer. The answer must continue after the reload, and at the end it must be
+// shown once and without a cursor.
 func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	const question = "{{standin rate=120}} words: 150"
@@ -219,8 +219,8 @@ func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A token was revoked, and a reload replaces the token while an answer is being written. The answer must continue in
-// its message.
+// A token was revoked, and a reload replaces the token while an answer is being written. After the reload, the answer
+// must continue in the same message.
 func TestReloadToken(t *testing.T) {
 	t.Parallel()
 	const renewed = "123456789:BBwhole-process-renewed-token-0000"
@@ -341,8 +341,8 @@ func (r *reloadable) postStatus(address, key string) int {
 	return resp.StatusCode
 }
 
-// If a tool server stays in the configuration, its process must survive a reload. If a tool server is removed, it must
-// end after the turn that uses it.
+// If a tool server stays in the configuration, its process must survive a reload. If a reload removes a tool server,
+// the server must end after the turn that uses it.
 func TestReloadToolServers(t *testing.T) {
 	t.Parallel()
 	desk, shed := newWorkbench(t), newWorkbench(t)

@@ -406,7 +406,7 @@ func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
 	b.stop()
 }
 
-// An operator or a person grants or revokes access at one daemon. This must have an effect at all daemons.
+// If access is granted or revoked at one daemon, this must have an effect at all daemons.
 func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -459,7 +459,8 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	list[1].stop()
 }
 
-// A stopping process must hand over its chats at once. The other process must continue the growing replies.
+// A stopping process must hand over its chats to the other process at once, and the other process must continue the
+// growing replies.
 func TestPostgreSQLReplicaStops(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -512,11 +513,12 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	other.stop()
 }
 
-// recovery is how long a reply may stand still after its replica has died. It includes the lease of 5 s, and the time
-// that another replica needs to take over the chat.
+// recovery is how long a reply may stand still after its replica has died. This time consists of the lease of 5 s, and
+// of the time that another replica needs to take over the chat.
 const recovery = 8 * time.Second
 
-// One of two processes is killed. The other process must continue its answers within 8 seconds, in the same messages.
+// One of two processes is killed. The surviving process must continue the answers of the killed one within 8 seconds,
+// in the same messages.
 func replicaKilled(t *testing.T) {
 	const chats = 6
 	server := pgtest.Start(t, true)
@@ -538,7 +540,7 @@ func replicaKilled(t *testing.T) {
 			t.Errorf("the answer in chat %d stood still for %v", ada+i, stood)
 		}
 	}
-	list[0].run(t) // it starts again beside the other replica, with a new id
+	list[0].run(t) // the killed replica starts again beside the other one, with a new id
 	poll(t, "both replicas", func() bool {
 		s := list[0].sees(t)
 		return len(s.Replicas) == 2 && s.Self == s.Replicas[1].ID
@@ -547,8 +549,9 @@ func replicaKilled(t *testing.T) {
 	list[1].stop()
 }
 
-// The database is unreachable for longer than a lease. Meanwhile, no answer grows, and each daemon is alive but not
-// ready. When the database is reachable again, the answers must continue, without a restart of a daemon.
+// The database is unreachable for longer than a lease. While the database is unreachable, no answer grows, and each
+// daemon is alive but not ready. When the database is reachable again, the answers must continue, and no daemon may
+// need a restart.
 func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	const chats = 4
@@ -591,9 +594,9 @@ func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	}
 }
 
-// A process is paused for much longer than its lease. The other process must continue its reply as fast as after a
-// kill. When the paused process continues, it must send and store nothing, and then register again. During the pause,
-// the test also kills a process that uses another database.
+// A process is paused for much longer than its lease. The other process must continue the reply of the paused process
+// as fast as after a kill. When the paused process continues, it must send and store nothing, and then register again.
+// During the pause, the test also kills a process that uses another database.
 func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

@@ -82,7 +82,7 @@ func TestStopClosesTheConnection(t *testing.T) {
 }
 
 // A person without access gets one pairing code and nothing else. When an operator has let the person in, the bot must
-// answer.
+// answer the person's messages.
 func TestAnUnlistedPerson(t *testing.T) {
 	t.Parallel()
 	const eve = 1066

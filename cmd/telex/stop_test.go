@@ -98,7 +98,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// manager plays systemd's role for the daemon: it receives the states that a service reports.
+// manager imitates systemd for the daemon: it receives the states that a service reports.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 type manager struct {
 	t     *testing.T

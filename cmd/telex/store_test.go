@@ -57,7 +57,7 @@ func wantText(t *testing.T, name, text string, parts ...string) {
 	}
 }
 
-// The store is backed up while a daemon uses it. Another daemon must be able to use the backup.
+// If the store is backed up while a daemon uses it, another daemon must be able to use the backup.
 func TestStoreBesideDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -284,8 +284,8 @@ func (m *machine) checkInstalled() {
 	}
 }
 
-// checkBareStart starts the service without a configuration. This start must fail and name the reason. Then
-// checkBareStart starts the service without a directory of secrets, which must succeed.
+// checkBareStart starts the service without a configuration. Without a configuration, the start must fail and name the
+// reason. Then checkBareStart starts the service without a directory of secrets, which must succeed.
 func (m *machine) checkBareStart() {
 	m.t.Helper()
 	if out, err := m.output("systemctl", "start", "telex"); err == nil || !strings.Contains(out, "Assertion failed") {

@@ -8,8 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// A tool returns a picture and a file. The bot must send both unchanged after the answer, each in its own message, the
-// picture first. The model must read a note about the picture and the file.
+// A tool returns a picture and a file. After the answer, the bot must send the picture and the file unchanged, each in
+// its own message, the picture first. The model must read a note about the picture and the file.
 func TestFilesOfToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const answer = "Here is the plan, and who sits where."

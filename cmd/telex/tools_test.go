@@ -72,8 +72,8 @@ func TestFetchIsGuarded(t *testing.T) {
 	}
 }
 
-// The bot remembers a fact about a person. The fact must survive a kill, be invisible to other people, and be deleted
-// together with the person.
+// The bot remembers a fact about a person. This fact must survive a kill of the daemon, be invisible to other people,
+// and be deleted together with the person.
 func TestMemoryOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	const bob = 1002

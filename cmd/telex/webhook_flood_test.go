@@ -19,8 +19,8 @@ import (
 )
 
 // In TestWebhookFlood, the webhook gets ten thousand requests with random bodies. Some requests lack the secret, and
-// some are cut off. The webhook must return the right status for each and need little memory. Meanwhile, the bot must
-// still answer Ada.
+// some are cut off. The webhook must return the right status for each request, and need little memory. While these
+// requests arrive, the bot must still answer Ada.
 func TestWebhookFlood(t *testing.T) {
 	t.Parallel()
 	const (

@@ -11,8 +11,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// Many forged and repeated webhooks arrive. The daemon must refuse those without a valid signature and drop those that
-// it received before. Neither may cost memory.
+// Many forged and repeated webhooks arrive. The daemon must refuse webhooks without a valid signature and drop webhooks
+// that it received before. The daemon's memory must not grow much meanwhile.
 func TestWhatsAppForged(t *testing.T) {
 	t.Parallel()
 	const requests, mostGrowth = 10_000, 10 << 10 // kB

@@ -110,8 +110,8 @@ func (p *phone) wantGood() {
 	}
 }
 
-// The bot must answer a picture, and a reply to its own answer. It must also make a tool call that a person approves
-// with a button, and complete an answer after a kill.
+// The bot must answer a picture, and a reply to its own answer. The bot must also make a tool call that a person
+// approves with a button, and complete an answer after a kill.
 func TestWhatsApp(t *testing.T) {
 	t.Parallel()
 	p, bench := newPhone(t), newWorkbench(t)

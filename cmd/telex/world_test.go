@@ -30,8 +30,8 @@ type world struct {
 	telegramURL, modelURL string
 }
 
-// newWorld starts both stand-ins. By default, they use the token and the key of these tests, a latency of 10 ms and a
-// rate of 200 tokens per second.
+// newWorld starts a stand-in for Telegram and one for the model provider. By default, they use the token and the key of
+// these tests, a latency of 10 ms and a rate of 200 tokens per second.
 func newWorld(t *testing.T, to telegram.Options, mo openai.Options) *world {
 	t.Helper()
 	to.Token, to.Latency = cmp.Or(to.Token, testToken), cmp.Or(to.Latency, 10*time.Millisecond)

@@ -79,8 +79,9 @@ func situationsOfReplicas() []string {
 // enough is the number of schedules after which each situation, except a rare one, must have occurred.
 const enough = 800
 
-// all is the number of schedules after which each rare situation must have occurred. By then, the judge must also have
-// used each exception, except those of rareExceptions. An exception that no schedule needs could hide real faults.
+// all is the number of schedules after which each rare situation must have occurred. After so many schedules, the judge
+// must also have used each exception, except those of rareExceptions. An exception that no schedule needs could hide
+// real faults.
 const all = 22_500
 
 // missing returns the situations that should have occurred and did not. If replicas is true, missing also checks the

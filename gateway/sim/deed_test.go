@@ -114,7 +114,7 @@ func (w *world) questionAbout(key string) *question {
 	return nil
 }
 
-// judgeEffect checks that it is allowed that tool call d takes effect now.
+// judgeEffect reports a violation if tool call d must not take effect now.
 func (w *world) judgeEffect(d *deed) {
 	t := w.turns[d.turn]
 	if t == nil || t.over() {
@@ -268,7 +268,8 @@ func (w *world) judgeDeeds() {
 	}
 }
 
-// broken reports whether a turn may have ended without its own result, for example because somebody stopped it.
+// broken reports whether turn t may have ended without a result of its own, for example because somebody stopped the
+// turn.
 func (w *world) broken(t *turnLog) bool {
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
@@ -299,8 +300,8 @@ func (w *world) hadTime(q *question) bool {
 	return true
 }
 
-// judgeHeard checks that no message that decides question q was lost. A message was lost if a process accepted it, kept
-// running, and dropped it without storing a decision.
+// judgeHeard checks that no message that decides question q was lost. A message was lost if a process accepted the
+// message, kept running, and dropped the message without storing a decision.
 func (w *world) judgeHeard(q *question) {
 	if w.broken(q.turn) {
 		return
@@ -347,8 +348,8 @@ func (w *world) wiped(t *turnLog) bool {
 	})
 }
 
-// judgeScreen checks that the messages of an ended turn show only its reply. They must show no question for approval,
-// no button and no line about tools.
+// judgeScreen checks that the messages of an ended turn show only its reply. The messages must show no question for
+// approval, no button and no line about tools.
 func (w *world) judgeScreen(t *turnLog) {
 	for _, m := range w.standing(t) {
 		text, signs := m.text(), false

@@ -13,7 +13,7 @@ import (
 const mostLines = 5
 
 // mayDrop reports whether message n may stay without an answer. For example, a later command may have cancelled the
-// message. Or the bot may have sent a line that also answers this message shortly before.
+// message. Or the bot may shortly before have sent a line that answers message n, too.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {
@@ -47,8 +47,8 @@ func (w *world) mayDrop(n int) bool {
 	}
 }
 
-// droppedBy reports whether the gateway accepted a command that cancels message n after it accepted message n, and
-// before it dropped message n.
+// droppedBy reports whether a command cancelled message n: the gateway must have accepted the command after message n,
+// and before it dropped message n.
 func (w *world) droppedBy(n int, kinds ...string) bool {
 	m := w.messages[n]
 	for i, o := range w.messages {
@@ -79,8 +79,8 @@ func (w *world) wasToldLately(m *written) bool {
 }
 
 // saidLately reports whether the bot began to send the fixed line key after it accepted m, or less than two minutes
-// before. If everybody is true, the line may be for anybody in the conversation of m. If it is false, the line must be
-// for the writer of m.
+// before. If everybody is true, the line may be for anybody in the conversation of m. If everybody is false, the line
+// must be for the writer of m.
 func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		to := w.asker(t) == m.user

@@ -43,7 +43,7 @@ func TestRegressionEditedAndStopped(t *testing.T) {
 }
 
 // D9: the bot searches for the message of a create call and finds nothing. The next question interrupts the answer
-// before the bot sends another message of it. The first message appears later, and must not keep its cursor.
+// before the bot sends another message. The first message appears later, and must not keep its cursor.
 func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	at(t, 1500*time.Millisecond, 2*time.Second, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := probed(talk(numbered(60)))
@@ -55,7 +55,7 @@ func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	})
 }
 
-// D1: a process dies while it replaces the text of an earlier answer by the final text of a new one. A person then
+// D1: a process dies while it replaces the text of an earlier answer with the final text of a new one. A person then
 // erases the history before the next process starts. At the end, all visible messages must belong to the same answer.
 func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 	t.Parallel()
@@ -73,8 +73,8 @@ func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 }
 
 // D1: a person edits a question right after the bot edited the message with its answer, and the process dies before the
-// new answer shows a text. The record of the bot's edit is discarded with the old answer. The next process starts too
-// late to run the turn again, and must leave the visible text as it is.
+// new answer shows a text. The store discards the record of the bot's edit together with the old answer. The next
+// process starts too late to run the turn again, and must leave the visible text as it is.
 func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	at(t, 1050*time.Millisecond, 2500*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)), talk("a1w0x a1w1x"))
@@ -87,7 +87,7 @@ func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 }
 
 // D1: a person stops an answer while its final text replaces a longer preview. A draft that still waits for the budget
-// must not be sent, because it belongs to the discarded text.
+// belongs to the discarded text, so the bot must not send this draft.
 func TestRegressionStoppedBeforeADraftOfAnotherText(t *testing.T) {
 	at(t, 4050*time.Millisecond, 4600*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		for _, final := range []string{"a0w0x", numbered(6), numbered(14)} {

@@ -12,8 +12,8 @@ import (
 )
 
 // exception is a behaviour that the judge accepts, although a person would call it wrong. This file lists each
-// exception with the reason why no program could do better. Behaviour that a better program could avoid is a bug and
-// must not be listed here.
+// exception with the reason why no program could do better. If a better program could avoid a behaviour, the behaviour
+// is a bug and must not be listed here.
 type exception string
 
 // Exceptions for messages beside a reply.
@@ -157,8 +157,8 @@ func rareExceptions() map[exception]schedule {
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
 	// Only calls for the second message fail, so the first message can show the final text.
 	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}}
-	// In the schedules that stopped returns, the create call for the second message of the first answer fails: it takes
-	// effect late, or never.
+	// In the schedules that stopped returns, the create call for the second message of the first answer fails. The
+	// failed call takes effect late, or never.
 	stopped := func(create fault, says ...time.Duration) schedule {
 		s := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
 		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond

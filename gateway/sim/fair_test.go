@@ -28,7 +28,7 @@ func TestFairSearchThatHasToWait(t *testing.T) {
 
 // D14: the platform refuses an answer for a moment, and the conversation continues with the next answer. When the
 // platform accepts the first answer, its text is too long for one message. The bot sends the next answer at the same
-// moment, so the second message of the first answer appears below it.
+// moment, so the second message of the first answer appears below the next answer.
 func TestFairTooLongBehindTrouble(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys", talk(numbered(8)), talk("a1w0x a1w1x"))

@@ -138,8 +138,8 @@ const (
 )
 
 // overtaken reports whether the later reply may appear above the earlier one. The later reply may come first if the
-// platform refused the earlier reply again and again (D14). It may also come first if the platform refused to edit a
-// message of the earlier reply and another message replaced it.
+// platform refused the earlier reply again and again (D14). The later reply may also come first if the platform refused
+// to edit a message of the earlier reply, so that another message had to replace this message.
 func (w *world) overtaken(above, below *turnLog) bool {
 	all := w.standing(below)
 	if len(all) == 0 {
@@ -223,8 +223,8 @@ func (w *world) standing(t *turnLog) (out []*message) {
 	return out
 }
 
-// excused reports whether message m may stay in the chat although it does not belong to the correct reply. That is so
-// if no process can know that the message exists, or if the platform allows no change of the message.
+// excused reports whether message m may stay in the chat although it does not belong to the correct reply. A message
+// may stay if no process can know that the message exists, or if the platform allows no change of the message.
 func (w *world) excused(m *message) bool {
 	switch {
 	case w.moved[m.chat] != "" && (w.follows(m) || m.preview() || w.releasedSince(m)):
@@ -265,8 +265,8 @@ func (w *world) refusesAll(m *message) bool {
 	return times > 1 && w.refusesFinal(m)
 }
 
-// stuckAbove reports whether a message of m's reply could not be edited any more. If a message can't be edited any
-// more, the gateway sends it again, and all later messages of the reply too.
+// stuckAbove reports whether a message of m's reply could not be edited any more. If the platform no longer allows
+// edits of a message, the gateway sends the message and all later messages of the reply again.
 func (w *world) stuckAbove(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.frozen })
 }

@@ -28,8 +28,8 @@ func (w *world) judgeHistory(r *run) {
 }
 
 // judgeMemory checks the history of a conversation before turn t, or at the end of the schedule if t is nil. The
-// history must contain every answer since the conversation began, exactly once. It must contain nothing from before a
-// command /new, nothing of other conversations, and nothing that was undone or erased.
+// history must contain every answer since the conversation began, exactly once. The history must contain nothing from
+// before a command /new, nothing of other conversations, and nothing that was undone or erased.
 func (w *world) judgeMemory(t *turnLog, place int, summary string, history []agent.Message) {
 	what := "in the end"
 	if t != nil {
@@ -69,8 +69,8 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 	}
 }
 
-// forgottenBy returns when the questions of user u in a conversation were last erased. If u is empty, it returns when
-// any user's questions were last erased. A command counts only if the owner of the chat has received it.
+// forgottenBy returns when the questions of user u in a conversation were last erased. If u is empty, forgottenBy
+// returns when any user's questions were last erased. A command counts only if the owner of the chat has received it.
 func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	for _, m := range w.messages {
 		if m.forgets(w, place, u) && m.accepted.After(last) && !m.heard.IsZero() {
@@ -87,8 +87,9 @@ func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 }
 
 // remembered reports whether the history must contain the answer of a turn. The history must contain each answer that
-// the model completed and nobody removed, with two exceptions. Another process may have stored the turn's result without
-// knowing that the answer was complete. Or somebody may have stopped the turn before its result was stored.
+// the model completed and nobody removed, with two exceptions. First, another process may have stored the turn's result
+// without knowing that the answer was complete. Second, somebody may have stopped the turn before its result was
+// stored.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
@@ -225,8 +226,8 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 		switch {
 		case slices.Equal(got, want):
 		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}):
-			// The history must contain the results of tools. So it also contains the words before these results, even
-			// words that people did not see.
+			// The history must contain the results of tools. So the history also contains the words before these
+			// results, even words that people did not see.
 			w.counts.add("answers of which more is remembered than was read", 1)
 		default:
 			w.complain("of turn %s people read %q, the history says %q", t.id, seen.String(), said)

@@ -68,7 +68,7 @@ func (p *person) button(to chat.Target) (id int64, turn string) {
 	return p.ids[to], turn
 }
 
-// message returns the message ref, or nil if it does not exist or was deleted.
+// message returns the message that ref names, or nil if this message does not exist or was deleted.
 func (p *person) message(ref chat.MessageRef) *message {
 	i := slices.IndexFunc(p.messages, func(m *message) bool { return m.is(ref) })
 	if i < 0 {

@@ -190,8 +190,8 @@ func (c *call) begin(l *life) {
 	}
 }
 
-// arrive is called when a call arrives at the platform. It applies the effect of the call, unless a fault, an outage or
-// the platform's rules prevent the effect.
+// arrive is called when a call arrives at the platform. arrive applies the effect of the call, unless a fault, an
+// outage or the platform's rules prevent the effect.
 func (w *world) arrive(c *call, f fault, effect func() *chat.SendError) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 // This file simulates a platform like Telegram, on which each new message has a larger id than earlier ones. If the
 // outcome of a create call is unknown, only a probe can find the message. A probe is an edit with the content of the
-// create call: if it hits the right message, it changes nothing. The adapter in this file does not probe ids whose
+// create call, so a probe of the right message changes nothing. The adapter in this file does not probe ids whose
 // messages it knows. The judge reports a violation if a probe changes a message whose id a process knows for certain.
 // Create calls may take effect seconds after their connection was cut.
 

@@ -83,7 +83,7 @@ var (
 	questionID   = regexp.MustCompile(`/approve ([a-z0-9]{5})\b`)
 )
 
-// asksFor returns the id of the question that a message shows, or "" if it shows none.
+// asksFor returns the id of the question for approval that a message shows, or "" if the message shows no question.
 func asksFor(m chat.Outgoing) string {
 	for _, b := range m.Actions {
 		if id, ok := strings.CutPrefix(b.ID, "approve:"); ok {

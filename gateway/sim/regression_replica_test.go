@@ -20,8 +20,8 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	s := story("edit", slow, talk("a1w0x"))
 	s.replicas, s.kind.caps.OneReceiver, s.follows, s.repeats = 3, true, true, 2
 	s.says = []say{{user: "ann", kind: "text", place: thread, unnamed: true}, {user: "ann", kind: "text", place: thread}}
-	// When the simulation ends, the first process is the receiver. The second process stops slowly, and the third
-	// process could become the receiver in the meantime.
+	// When the simulation ends, the first process is the one that receives updates. The second process stops slowly,
+	// and the third process could become the receiver in the meantime.
 	s.kills = []kill{
 		{where: atTime, slot: 1, at: time.Millisecond, down: 10 * time.Second}, {where: atTime, slot: 2, at: time.Millisecond, down: 11 * time.Second},
 	}
@@ -55,7 +55,7 @@ func TestRegressionCreateSlowerThanALease(t *testing.T) {
 			s := story(kind, talk("a0w0x a0w1x"))
 			s.replicas, s.profile.KeyFor, s.config.MinTokens = 2, min(s.profile.KeyFor, time.Second), 100
 			s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 7 * time.Second}}
-			s.says[0].at = 6 * time.Second // the other replica owns the chat
+			s.says[0].at = 6 * time.Second // by then, the other replica owns the chat
 			s.cuts = []cut{{slot: 0, what: cutAll, from: 6500 * time.Millisecond, until: 30 * time.Second}}
 			s.faults = map[int]fault{0: {kind: slowAnswer, after: 14 * time.Second}}
 			perform(t, s)
@@ -69,7 +69,7 @@ func lateEdit() schedule {
 	s := story("edit", talk(numbered(15)))
 	s.replicas = 2
 	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 7 * time.Second}}
-	s.says[0].at = 6 * time.Second // the other replica owns the chat
+	s.says[0].at = 6 * time.Second // by then, the other replica owns the chat
 	s.cuts = []cut{{slot: 0, what: cutAll, from: 7500 * time.Millisecond, until: 30 * time.Second}}
 	s.faults = map[int]fault{1: {kind: slowAnswer, after: 9 * time.Second}}
 	return s
@@ -91,7 +91,7 @@ func TestRegressionUndoneBesideTheOwner(t *testing.T) {
 	s.tools, s.approval, s.replicas = true, time.Hour, 2
 	s.reactions = []reaction{{kind: doAlways, after: time.Second}}
 	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 6500 * time.Millisecond}}
-	s.says[0].at = 6 * time.Second // the other replica owns the chat and receives every second update
+	s.says[0].at = 6 * time.Second // by then, the other replica owns the chat and receives every second update
 	s.says = append(s.says, say{at: 8200 * time.Millisecond, user: "ann", kind: "help"}, say{at: 8500 * time.Millisecond, user: "ann", kind: "undo"})
 	s.cuts = []cut{{slot: 0, what: cutStore, from: 8300 * time.Millisecond, until: 9600 * time.Millisecond}}
 	if w := perform(t, s); w.effects() != 2 {
@@ -130,14 +130,14 @@ func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 	s := story("edit", slow)
 	s.replicas, s.kind.caps.OneReceiver, s.repeats = 2, true, 1
 	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 8 * time.Second}}
-	s.says[0].at = 8500 * time.Millisecond // the other replica is the receiver
+	s.says[0].at = 8500 * time.Millisecond // by then, the other replica is the receiver
 	s.cuts = []cut{{slot: 0, what: cutPlatform, from: 8200 * time.Millisecond, until: time.Minute}, {slot: 0, what: cutAll, from: 9 * time.Second, until: 25 * time.Second}}
 	perform(t, s)
 }
 
 // D10: an edit of a dead replica may still take effect, so the next owner of the chat plans to repeat its own edit to
-// the final text. When the next owner stops, it leaves the repetition of its edit to the process after it. A message
-// that arrives while the owner stops must not make it repeat the edit too soon.
+// the final text. If the next owner stops before that, the following process must repeat the edit. A message that
+// arrives while the next owner stops must not make this owner repeat the edit too soon.
 func TestRegressionCheckIsLeftWhileStopping(t *testing.T) {
 	t.Parallel()
 	asks := calling("a1w0x", "a1w1x", change)
@@ -150,7 +150,7 @@ func TestRegressionCheckIsLeftWhileStopping(t *testing.T) {
 		{where: atTime, slot: 0, at: 7450 * time.Millisecond, down: 6500 * time.Millisecond},
 		{where: inOrder, slot: 1, at: 18 * time.Second, down: time.Second},
 	}
-	s.says[0].at = 6 * time.Second // the other replica owns the chat
+	s.says[0].at = 6 * time.Second // by then, the other replica owns the chat
 	s.says = append(s.says, say{at: 16 * time.Second, user: "ann", kind: "text"})
 	perform(t, s)
 }

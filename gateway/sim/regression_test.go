@@ -161,8 +161,8 @@ func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 }
 
 // D1: a process streams a text and dies. A streamed text is split into messages at other places than a text that is not
-// streamed. The next process must split the final text at the same places, even if it can edit the messages. If it
-// split the text elsewhere, words would be lost if somebody stopped the answer meanwhile.
+// streamed. The next process must split the final text at the same places, even if it can edit the messages. If the
+// next process split the text elsewhere and somebody stopped the answer meanwhile, words would be lost.
 func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	t.Parallel()
 	s := longStream()
@@ -235,7 +235,7 @@ func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 }
 
 // F37: the gateway refuses a question because of a limit, and the line that says so has to wait. Before the line is
-// sent, the person erases the history, and the process dies. The next process, which does not know of the refusal, must
+// sent, the person erases the history, and the process dies. The next process does not know of the refusal, and must
 // not answer the question.
 func TestRegressionRefusedByALimitAndErased(t *testing.T) {
 	t.Parallel()
@@ -293,7 +293,7 @@ func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
 
 // D14: /undo removes an answer that an earlier process left unfinished. The visible text of the answer stays, and
 // another message with its text is still missing. The missing message must appear above the answer to the next
-// question, even if the platform first refuses it.
+// question, even if the platform first refuses the missing message.
 func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {

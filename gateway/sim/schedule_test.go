@@ -130,8 +130,8 @@ func (s schedule) GoString() string {
 		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.tools, s.approval, s.reactions, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
 }
 
-// schedules returns a generator of schedules for one kind of platform. If more is not nil, it adds further random
-// events.
+// schedules returns a generator of schedules for one kind of platform. If the function more is not nil, it adds further
+// random events.
 func schedules(k kind, more func(*schedule, *rapid.T)) *rapid.Generator[schedule] {
 	return rapid.Custom(func(t *rapid.T) schedule {
 		s := draw(t, k)

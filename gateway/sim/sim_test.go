@@ -36,8 +36,8 @@ func TestRandomSchedules(t *testing.T) { playAll(t, nil) }
 // TestRandomSchedulesOfReplicas plays random schedules with several gateways that share one store.
 func TestRandomSchedulesOfReplicas(t *testing.T) { playAll(t, (*schedule).drawReplicas) }
 
-// playAll plays random schedules on every kind of platform. If more is not nil, it adds further random events to each
-// schedule.
+// playAll plays random schedules on every kind of platform. If the function more is not nil, it adds further random
+// events to each schedule.
 func playAll(t *testing.T, more func(*schedule, *rapid.T)) {
 	sum := &total{counts: counts{}}
 	t.Cleanup(func() {

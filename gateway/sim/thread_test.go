@@ -21,7 +21,8 @@ func (w *world) judgeUnnamed(m *written) bool {
 	return taken
 }
 
-// A client may split a message into pieces. goesOn reports whether m is such a piece, but not the first one.
+// A client may split a message into pieces. goesOn reports whether m is a piece of a split message, but not the first
+// piece.
 func (w *world) goesOn(m *written) bool {
 	return slices.ContainsFunc(w.messages, func(o *written) bool {
 		return o != m && o.more && o.place == m.place && o.user == m.user && !o.wrote.IsZero() && !o.wrote.After(m.accepted)

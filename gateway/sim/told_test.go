@@ -10,8 +10,8 @@ import (
 )
 
 // An interrupted answer is followed by lines that tell people which tool calls it made. toldLines returns patterns for
-// these lines. The patterns match text without white space. Each line names a call, or only the tool if nobody was
-// asked about the call. No line mentions a call that only reads.
+// the lines about tool calls. The patterns match text without white space. Each line names a call, or only the tool if
+// nobody was asked about the call. No line mentions a call that only reads.
 var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	lines := map[gateway.TextKey]*regexp.Regexp{}
 	for _, k := range []gateway.TextKey{gateway.TextCarriedOut, gateway.TextCallFailed, gateway.TextCallUnknown} {

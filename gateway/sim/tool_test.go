@@ -145,7 +145,7 @@ type speaker struct{ l *life }
 // Name implements agent.Model.
 func (speaker) Name() string { return "script" }
 
-// Stream implements agent.Model. After the end of ctx, it sends a late piece of text that people must not see.
+// Stream implements agent.Model. After the end of ctx, Stream sends a late piece of text that people must not see.
 func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	w, r := s.l.w, ctx.Value(runKey{}).(*run)
 	said, shown := r.said[0], r.shown
@@ -200,7 +200,7 @@ func (w *world) nextStage(r *run, q agent.Request) []delta {
 }
 
 // editedBy is added to the stage number in the keys of tool calls for each edit of the question. So a turn that
-// restarted because of an edit makes calls with other keys.
+// restarted because of an edit uses other keys for its tool calls.
 const editedBy = 100
 
 // endStage returns the tool calls that the model makes after a stage.

@@ -33,8 +33,8 @@ func withoutToldLines(text string) string {
 	return text
 }
 
-// readings returns the possible readings of a reply. There are several, since each excused message may be part of the
-// reply or not.
+// readings returns the possible readings of a reply. A reply has several possible readings, since each excused message
+// may be part of the reply or not.
 func (w *world) readings(t *turnLog) []reading {
 	var sure, extra []*message
 	for _, m := range w.person.of(t.id) {
@@ -48,7 +48,7 @@ func (w *world) readings(t *turnLog) []reading {
 	}
 	var list []reading
 	if most := 6; len(extra) > most {
-		// There are too many combinations. So try all messages together, and the combinations of the first six
+		// There are too many combinations. So try only all messages together, and the combinations of the first six
 		// messages.
 		list = append(list, w.read(t, slices.DeleteFunc(w.person.of(t.id), func(m *message) bool { return !m.stands() })))
 		extra = extra[:most]
@@ -235,7 +235,7 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 }
 
 // A person may have deleted a message that contains the beginning of a line. endsWithSome reports whether the reply
-// ends with the end of such a line.
+// ends with the remaining end of this line.
 func (r reading) endsWithSome(line string, open bool) bool {
 	for k := range r.each {
 		end := strings.Join(r.each[k:], "")

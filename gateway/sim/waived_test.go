@@ -8,8 +8,8 @@ import (
 )
 
 // judgeWaived checks the words of a reply whose text is not compared as a whole (see waived). If a word of the final
-// text is missing, it must have been in a create call of unknown outcome or without a message id, in a call with
-// refused content, or in a message that wordsOnScreen excuses. Only words of such calls, of the messages that these
+// text is not visible, the word must have been in a create call of unknown outcome or without a message id, in a call
+// with refused content, or in a message that wordsOnScreen excuses. Only words of these calls, of the messages that the
 // calls should have changed or replaced, and of surplus messages may occur twice.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)

@@ -312,7 +312,7 @@ func (w *world) offer(in chat.Inbound) {
 	w.newUpdate = make(chan struct{})
 }
 
-// update returns update i of the platform. If there are fewer updates, it returns a channel that is closed when an
+// update returns update i of the platform. If there are fewer updates, update returns a channel that is closed when an
 // update is added.
 func (w *world) update(i int) (*chat.Inbound, <-chan struct{}) {
 	w.mu.Lock()
@@ -329,8 +329,8 @@ func (w *world) outageNow() bool {
 	return w.outage() != nil
 }
 
-// repeat returns the number of the first update that a process gets when it begins to receive. The process gets some
-// acknowledged updates again.
+// repeat returns the number of the first update that a process gets when it begins to receive. A process that begins to
+// receive gets some acknowledged updates again.
 func (w *world) repeat(l *life) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
