@@ -16,7 +16,7 @@ import (
 	"telex/internal/chat"
 )
 
-// memoryRecorder is a Recorder that stores in memory. It outlives each simulated process that works on the reply.
+// memoryRecorder is a Recorder that stores in memory. It outlives the simulated processes that show the reply.
 type memoryRecorder struct {
 	parts []chat.Part
 	first func()       // called once, while a part is being recorded; may be nil
@@ -135,7 +135,7 @@ func (p *person) buttons() []string {
 	return out
 }
 
-// Without streaming, the bot sends a message with the question, and later replaces the question by the final text.
+// Without streaming, the bot sends a message with the question, and later replaces the question with the final text.
 func TestQuestionWithoutStreaming(t *testing.T) {
 	for text, gone := range map[string]string{"one": "one", "": placeholder} {
 		t.Run(text, func(t *testing.T) {
@@ -448,7 +448,7 @@ func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// After an interruption, only the text stays visible.
+// Somebody stops a reply while a question is visible. Only the text must stay visible.
 func TestInterruptedDuringAQuestion(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		for _, text := range []string{"one two three", ""} {
@@ -562,7 +562,7 @@ func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 }
 
 // The create call of a stream gets no response, a question is created with the same key, and then the process dies. If
-// the next process finds a stream with that key, it must stop the stream before it edits the message.
+// the next process finds a stream with this key, it must stop the stream before it edits the message.
 func TestQuestionUnderTheKeyOfAStream(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -633,8 +633,8 @@ func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	})
 }
 
-// If the platform can't delete messages, a second question is sent in a new message. The bot first removes the buttons
-// of the first question, even if the platform then refuses the second question.
+// If the platform can't delete messages, a second question is sent in a new message. Before that, the bot removes the
+// buttons of the first question, even if the platform then refuses the second one.
 func TestAnotherSeparateQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -18,7 +18,8 @@ func beginVia(t *testing.T, p *person, e Endpoint, via Transport) *story {
 	return beginAt(t, p, e, c, "key")
 }
 
-// bothWays runs a test twice. In both runs, one call gets no response. The call takes effect only in the second run.
+// bothWays runs a test twice. In both runs, one call gets no response. The call without a response takes effect only in
+// the second run.
 func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
 	t.Helper()
 	for _, applied := range []bool{false, true} {
@@ -44,8 +45,8 @@ func TestDraftIsSentInTheEnd(t *testing.T) { // D2
 	})
 }
 
-// If a stop button is configured, each draft has it. A message has the stop button only where commands can't be typed
-// (see Config.Button).
+// If a stop button is configured, each draft has this button. A message has the stop button only where commands can't
+// be typed (see Config.Button).
 func TestDraftHasTheStopButton(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		stop := chat.Action{ID: "stop:1", Label: "Stop"}
@@ -109,8 +110,8 @@ func TestDraftIsKeptAlive(t *testing.T) {
 	})
 }
 
-// The model starts its text over. When the bot renews the draft, it must still show the text that people have seen
-// before.
+// The model starts its text over. When the bot renews the draft, the draft must still show the text that people have
+// seen before.
 func TestRenewedDraftShowsTheSameText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -204,8 +205,8 @@ func TestStreamOnlyGrows(t *testing.T) { // D13
 	})
 }
 
-// The columns of a table may become wider with each row, and a stream can't change text. So a table is appended to the
-// stream only when it is complete.
+// The columns of a table may become wider with each row, and a stream can't change text. So the bot appends a table to
+// the stream only when the table is complete.
 func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -293,7 +294,7 @@ func TestRefusedStreamFallsBackToEdits(t *testing.T) {
 	})
 }
 
-// The text after max_parts messages is sent as a file, without losing any of it (D8, F52).
+// After max_parts messages, the rest of the text is sent as a file, and no word may be lost (D8, F52).
 func TestRestIsSentAsAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

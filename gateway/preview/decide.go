@@ -32,8 +32,8 @@ func (s *state) timedOut(now time.Time) bool {
 	return s.ending != nil && !s.ending.Stand && !s.unreachable && now.After(s.deadline) && s.remaining(now).kind != doEnd
 }
 
-// preview returns the next action while the reply has no ending: it shows the newest view, or waits until the next
-// preview is due.
+// preview returns the next action while the reply has no ending. The action shows the newest view, or waits until the
+// next preview is due.
 func (s *state) preview(now time.Time) action {
 	if i, until := s.streaming(); i >= 0 && (s.parts[i].unsure() || !now.Before(until)) {
 		return s.stop(i)
@@ -135,7 +135,7 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 		}
 		f := s.fitFrame(shown.rendered, want)
 		if s.view.Status.urgent() && f.below != want.below {
-			return // the earlier text leaves no room for the question, so the question is shown without it
+			return // the earlier text leaves no room for the question, so only the question is shown
 		}
 		if a.body, a.keepsText = shown, true; !p.streams() {
 			a.frame = f
@@ -156,9 +156,9 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
-		// A stream omits the end of the text if it may still change. An edited message can show all of the text. The
-		// complete text matters above a question, since people may take long to answer. The complete text is used only
-		// if it fits into this part.
+		// A stream omits the end of the text if this end may still change. An edited message can show all of the text.
+		// Above a question, the text must be complete, since people may need a long time to answer. The complete text
+		// is used only if it fits into this part.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
 			laid = whole

@@ -45,7 +45,7 @@ func TestSlowModelHalfAWordIsNotShown(t *testing.T) {
 	})
 }
 
-// A reply that is already complete has no preview.
+// If a reply is complete before its first preview, the bot sends only the final.
 func TestCompleteReplyIsSentOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -82,7 +82,7 @@ func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 	})
 }
 
-// A timer shows the last delta, although no other delta follows.
+// The last delta becomes visible after the interval, although no other delta follows.
 func TestLastDeltaIsShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -93,7 +93,7 @@ func TestLastDeltaIsShown(t *testing.T) {
 	})
 }
 
-// F21: visible text is not sent again. If new deltas change nothing visible, they cause no layout either.
+// F21: visible text is not sent again. New deltas that change nothing visible also cause no layout.
 func TestUnchangedTextIsNotSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -120,7 +120,7 @@ func TestVisibleFinalIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// F56: without streaming, there is one send without a cursor.
+// F56: without streaming, the bot makes one send, without a cursor.
 func TestSingleSend(t *testing.T) {
 	for name, change := range map[string]func(*Config, *Endpoint){
 		"disabled":  func(c *Config, _ *Endpoint) { c.Enabled = false },
@@ -144,7 +144,7 @@ func TestSingleSend(t *testing.T) {
 	}
 }
 
-// F45: the typing indicator stops at the first preview and at the end.
+// F45: the bot stops renewing the typing indicator at the first preview and at the end of the reply.
 func TestTypingEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -167,7 +167,7 @@ func TestTypingEnds(t *testing.T) {
 	})
 }
 
-// A failed typing indicator is not repeated and has no other effect.
+// If a typing indicator fails, the bot does not repeat it, and the reply goes on as usual.
 func TestTypingMayFail(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -267,7 +267,7 @@ func TestSinceIsTheAgeOfUnseenText(t *testing.T) {
 	})
 }
 
-// Text and the end overtake a typing indicator that waits in the budget.
+// A typing indicator that waits in the budget must delay neither new text nor the end of the reply.
 func TestTextOvertakesTyping(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -302,7 +302,7 @@ func TestTextOvertakesTyping(t *testing.T) {
 	}
 }
 
-// The end of ctx also ends a wait for the budget.
+// When ctx ends, a reply that waits for the budget must return, too.
 func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -18,8 +18,8 @@
 // fails, settle looks up in the table failuresOf, by the kind of call and the kind of error, how the state changes.
 //
 // A message has one of three roles: it is part of the text, it asks a question that no preview can show, or it is
-// superseded. A superseded message can't be edited any more; another message replaces it in the text, and then it is
-// deleted.
+// superseded. A superseded message can't be edited any more; another message replaces it in the text, and then the
+// superseded message is deleted.
 //
 // The progress of a turn is shown in a frame around the text of a preview: the model's thoughts above, the tools and
 // the question to a person below. The store does not contain the frame, and the final has no frame.
@@ -39,11 +39,11 @@
 //
 // Besides its phase, a message has a certainty, which tells whether the visible content of the message is known. If the
 // outcome of a create call is unknown, the message's attempt records how to learn whether the message exists. The bot
-// may repeat the call with the same idempotency key or search the platform, or there is no way to learn it. On some
-// platforms, a create call may take effect long after it failed. On any platform, a create call may take effect late if
-// another process made it, lost its lease, and still runs. If a search does not find the message of such a create call,
-// the message is sent again, and the platform is searched a second time later. Until the second search, the message
-// that was not found counts as superseded.
+// may repeat the call with the same idempotency key or search the platform, or there is no way to learn whether the
+// message exists. On some platforms, a create call may take effect long after it failed. On any platform, a create call
+// may take effect late if another process made it, lost its lease, and still runs. If a search does not find the
+// message of a create call that may take effect late, the message is sent again, and the platform is searched a second
+// time later. Until the second search, the message that was not found counts as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

@@ -58,11 +58,11 @@ type Streamer interface {
 
 // Finder asks the platform whether a create call of unknown outcome made its message.
 type Finder interface {
-	// Newest returns the newest known message of the chat, without a call to the platform. The caller stores it as
+	// Newest returns the newest known message of the chat, without a call to the platform. The caller stores this id as
 	// chat.Create.After of the next create call.
 	Newest(to chat.Target) chat.MessageID
-	// Find makes at most one call that searches for the message of c. next is empty for the first call, and
-	// chat.Found.Next of the previous call after that.
+	// Find makes at most one call that searches for the message of c. For the first call, next is empty. For each
+	// further call, next is chat.Found.Next of the previous call.
 	Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error)
 }
 
@@ -75,8 +75,8 @@ type Budget interface {
 	Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration)
 	// UpdateLimits records the rate limits that the platform reported in its answer to c.
 	UpdateLimits(c chat.Call, limits []chat.RateLimitInfo)
-	// BlockedUntil returns the end of the last block that applies or recently applied to c; the zero time if
-	// there is none.
+	// BlockedUntil returns the end of the last rate-limit block that applies or recently applied to c; the zero time if
+	// no block did.
 	BlockedUntil(c chat.Call) time.Time
 }
 

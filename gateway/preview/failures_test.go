@@ -16,8 +16,8 @@ func uncertain(applied bool) fate {
 	return f
 }
 
-// F13, D5: after a create call without a response, the reply shows no more previews. The final message is sent at most
-// once more.
+// F13, D5: after a create call without a response, the reply shows no more previews. After that, the final message is
+// sent at most once more.
 func TestCreateOfUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -92,7 +92,7 @@ func TestOutageOfUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// D5: the text of an edit without a response does not count as visible. The edit may be repeated.
+// D5: the text of an edit without a response does not count as visible. The bot may repeat such an edit.
 func TestEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		t.Run(map[bool]string{false: "before effect", true: "after effect"}[applied], func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestEditOfUnknownOutcome(t *testing.T) {
 }
 
 // An edit takes effect, but gets no response. The final text equals the older text that the platform acknowledged last.
-// This older text is no longer visible, so the bot must send the final text.
+// The older text is no longer visible, so the bot must send the final text.
 func TestFinalAfterAPreviewOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -416,7 +416,7 @@ func TestRefusedDeletionIsRepeated(t *testing.T) {
 	}
 }
 
-// A polling conflict and an unreachable network are temporary failures.
+// If a call fails because of a polling conflict or an unreachable network, the bot must try again.
 func TestTemporaryFailures(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -536,7 +536,7 @@ func TestEarlierMessageOfAPartThatIsGivenUp(t *testing.T) {
 }
 
 // If a part has several superseded messages, the newest one that exists becomes part of the text again. The search for
-// the other one goes on.
+// the other superseded message goes on.
 func TestTheNewestExistingMessageBecomesPartOfTheTextAgain(t *testing.T) {
 	old := message{role: roleSuperseded, phase: standing, ref: chat.MessageRef{ID: "1"}}
 	s := state{parts: []message{{attempt: attempt{unresolved: maxUncertainCreates}}}, superseded: []message{old, {role: roleSuperseded}}}

@@ -61,7 +61,7 @@ func TestInterruptedAfterAnEditOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// If the edit that removes the cursor is refused, it is repeated as plain text.
+// If the platform refuses the edit that removes the cursor, the bot repeats the edit as plain text.
 func TestInterruptedAndMarkupRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -78,8 +78,8 @@ func TestInterruptedAndMarkupRefused(t *testing.T) {
 	})
 }
 
-// D9: after an error, the visible text stays. A note below it says that the answer broke off. The note is outside any
-// code block that the text left open.
+// D9: after an error, the visible text stays. A note below the text says that the answer broke off. The note is outside
+// any code block that the text left open.
 func TestFailureHasANote(t *testing.T) {
 	const note = "The answer broke off (7f3a)."
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestFormattedNoteStandsBelow(t *testing.T) {
 	})
 }
 
-// A text that is invisible as Markdown is shown as source.
+// If the Markdown of a text renders to nothing, the bot shows the Markdown source.
 func TestTextThatShowsNothing(t *testing.T) {
 	for _, text := range []string{"[a]: https://example.org", "```\n```", "~~~~~~\n~~~~~~", "~~~~~~~~\n~~~~~~~~"} {
 		t.Run(text, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestLongTextContinuesInTheNextMessage(t *testing.T) {
 	})
 }
 
-// A full part is edited again if the final text differs there.
+// If the final text of a full part differs from the visible text, the bot edits this part again.
 func TestFinalMayChangeASealedPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -248,7 +248,8 @@ func TestSurplusPartsAreDeleted(t *testing.T) {
 	})
 }
 
-// A surplus part that a person deleted counts as deleted.
+// If a person has already deleted a surplus message, the bot's deletion fails, but the reply must still count as
+// delivered.
 func TestSurplusPartIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -117,8 +117,8 @@ func plainText(parts []markup.Part) string {
 }
 
 // layoutStanding returns the parts that an earlier process sent, cut at the same places. The stored records don't say
-// whether the earlier process streamed the text. So layoutStanding divides the text both as with streaming and as
-// without, and returns the layout of which more parts equal the sent messages.
+// whether the earlier process streamed the text. So layoutStanding divides the text in both ways, and returns the
+// layout that has more parts in common with the sent messages.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
 	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // a message without an id can't be edited

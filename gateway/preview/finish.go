@@ -41,7 +41,7 @@ func (s *state) remaining(now time.Time) action {
 }
 
 // repeat returns an action that repeats the last edit of a message, because an edit that another process made may have
-// replaced the content since. If such an edit may still arrive, repeat first returns a wait.
+// replaced the content since. If the edit of another process may still arrive, repeat first returns a wait.
 func (s *state) repeat(d desired, now time.Time) action {
 	m := s.at(d.part)
 	if m.foreignEdits.IsZero() || !m.editable() || !s.can(chat.OpEdit) || d.aim != aimShow && d.aim != aimStay {

@@ -53,8 +53,8 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	}
 }
 
-// Somebody stops a reply whose first message was sent before the length limit was known. This message shows less text
-// than planned, and the platform refuses to edit it as too long. No word between two messages may be lost.
+// Somebody stops a reply whose first message was sent before the length limit was known. The first message shows less
+// text than planned, and the platform refuses its edit as too long. No word between two messages may be lost.
 func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -103,8 +103,8 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 }
 
 // Somebody stops a reply whose message may still appear late, and the process ends before the second search. The
-// outcome must report that a message may exist. Otherwise the gateway would forget the turn and answer its messages
-// again, and no process would search for the late message.
+// outcome must report that a message may exist. If the outcome did not say this, the gateway would answer the turn's
+// messages again, and no process would search for the late message.
 func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -146,8 +146,8 @@ func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 }
 
 // Somebody stops a reply while a question is visible below the text, and the platform refuses the text without the
-// question. A shorter text must replace both. If the text is a single word, an ellipsis must replace it, because the
-// bot never deletes a message with text (F05).
+// question. A shorter text must replace both the text and the question. If the text is a single word, an ellipsis must
+// replace the word, because the bot never deletes a message with text (F05).
 func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -185,8 +185,8 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 }
 
 // The create call for a final gets no response, and the process dies. In the next process, the reply is stopped. The
-// search finds the message, but the platform refuses its text. Neither this process nor the one after it may delete the
-// message (F05).
+// search finds the message, but the platform refuses its text. Neither the next process nor the one after it may delete
+// the message (F05).
 func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -215,7 +215,7 @@ func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 }
 
 // A search finds the message of a stopped reply. The platform now refuses its text as too long, so the bot sends the
-// text again in two messages. The next process must delete neither of these (F05).
+// text again in two messages. The next process must delete neither of the two messages (F05).
 func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

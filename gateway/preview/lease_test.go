@@ -35,8 +35,8 @@ func (p *person) getsLate(text string) {
 
 // A replica is paused during a create call and loses its lease. The next owner does not find the message yet and sends
 // another one. When the first message appears later, this owner or the next one must find and delete it. If processes
-// do not share the store, the earlier process is dead, so no create call can take effect late. In that case, the next
-// process must search only once.
+// do not share the store, the earlier process is dead, so no create call can take effect late. So without a shared
+// store, the next process must search only once.
 func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	for _, c := range []struct {
 		name           string

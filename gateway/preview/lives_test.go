@@ -271,8 +271,8 @@ func TestProcessesThatDieAnywhere(t *testing.T) {
 	})
 }
 
-// The next process gets the text from its beginning. It must make no call until its text is longer than the visible
-// text, because after such a call the bot would have to wait for an interval before it could show new text.
+// The next process gets the text from its beginning. The next process must make no call until its text is longer than
+// the visible text. After an earlier call, it would have to wait for an interval before it could show new text.
 func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -50,17 +50,17 @@ type message struct {
 
 	start markup.Mark // where the message's text starts in the Markdown
 	// foreignEdits is the time until which an edit that another process made may still take effect. If this process
-	// made its last edit before that time, it repeats the edit afterwards.
+	// made its last edit before foreignEdits, it repeats the edit afterwards.
 	foreignEdits time.Time
 	nextStart    *markup.Mark // where the next message's text starts; nil: this message is not full and gets more previews
 	streamStart  time.Time    // time when the stream began
 	gen          int          // number of earlier messages that this message replaces; each has its own idempotency key
-	place        int          // of a superseded message: the index of the message that replaces it
+	place        int          // index of the message that replaces this message; only for superseded messages
 
 	abandoned bool // the platform refuses the message's content permanently
 	plain     bool // the platform refused the message's markup, so only plain text is sent
 	file      bool // the message contains a file, so it can't be edited
-	stored    bool // of a superseded message: the store contains its record
+	stored    bool // the store contains the record of this message; only for superseded messages
 }
 
 // exists reports whether the message is in the chat.

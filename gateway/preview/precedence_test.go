@@ -31,8 +31,8 @@ func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	return got, o
 }
 
-// D14: the reply reports that it can't be shown, so that the conversation can continue. The reply does not report
-// failures that affect every reply, such as a rate limit, nor failures that another call corrects at once.
+// D14: if the bot can't show a reply, the reply reports this, so that the conversation can continue. The reply does not
+// report failures that affect every reply, such as a rate limit, nor failures that another call corrects at once.
 func TestFailureIsReported(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -80,7 +80,8 @@ func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	})
 }
 
-// inRow shows two replies with known endings in one chat. The second may create its message only after the first.
+// inRow shows two replies with known endings in one chat. The second reply may create its message only after the first
+// reply has created its own.
 func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, later *story) {
 	t.Helper()
 	e := p.endpoint()
@@ -124,8 +125,8 @@ func TestEarlierMessagesComeFirst(t *testing.T) {
 	})
 }
 
-// The platform refuses a reply again and again. After a few seconds, the next reply must no longer wait for it. The bot
-// must deliver the refused reply as soon as the platform accepts it.
+// The platform refuses a reply again and again. After a few seconds, the next reply must no longer wait for the refused
+// reply. The bot must deliver the refused reply as soon as the platform accepts it.
 func TestARefusedReplyIsOvertaken(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -194,8 +195,8 @@ func TestWaitingDoesNotCountTowardTheDeadline(t *testing.T) {
 	})
 }
 
-// Somebody stops a reply. Later replies must wait until this reply knows which of its messages exist, even if it makes
-// other calls first.
+// Somebody stops a reply. Later replies must wait until the stopped reply knows which of its messages exist, even if it
+// makes other calls first.
 func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -11,7 +11,7 @@ import (
 // Span is a range of bytes in a text.
 type Span struct{ From, To int }
 
-// lines returns text, which contains the lines of a status, and formats the range code of it as code.
+// lines returns text, which contains the lines of a status. The range code of the text is formatted as code.
 func lines(text string, code Span) markup.Piece {
 	p := markup.Piece{Text: text}
 	if code.From < code.To {

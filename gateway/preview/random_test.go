@@ -50,7 +50,7 @@ type trouble struct {
 	after time.Duration
 }
 
-// fragments returns pieces of Markdown. Many of them mean something else, or nothing, when they stand alone.
+// fragments returns pieces of Markdown. Many of these pieces mean something else, or nothing, when they stand alone.
 func fragments() []string {
 	return []string{
 		"word ", "words and more of them, ", "**", "*", "_", "~~", "`", "`code` ", "\n", "\n\n", "```go\n", "x := 1\n", "```\n",
@@ -433,7 +433,8 @@ func (s schedule) final(grown bool) []markup.Part {
 	return st.final
 }
 
-// squeeze returns the text of messages without white space, so that it does not matter where they are split.
+// squeeze returns the text of messages without white space, so that it does not matter where a text is split into
+// messages.
 func squeeze(messages []chat.Outgoing) string {
 	var b strings.Builder
 	for _, m := range messages {

@@ -30,8 +30,8 @@ func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	})
 }
 
-// D7: the bot must not show an incomplete emoji. Otherwise a later process could put a question below half of the
-// emoji. If a tool call follows an emoji immediately, the emoji counts as complete.
+// D7: the bot must not show an incomplete emoji. If half of an emoji were visible, a later process could put a question
+// below it. If a tool call follows an emoji immediately, the emoji counts as complete.
 func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -100,8 +100,8 @@ func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	}
 }
 
-// The call that begins a stream gets no response. Another create call with the same key gets no response either; it
-// made a message with a question. The next process must stop the possible stream and still remove the question.
+// The call that begins a stream gets no response. Another create call with the same key makes a message with a
+// question, but gets no response either. The next process must stop the possible stream and still remove the question.
 func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 	for name, cursor := range map[string]string{"with a cursor": " ▌", "without a cursor": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 }
 
 // D1: somebody stops a reply that consists of several messages. The create call for the first message got no response,
-// so the bot must edit this message, but the edit fails. A new message replaces the first one and appears below the
-// others. So the bot must send the others again after it.
+// so the bot must edit this message, but the edit fails. A new message replaces the first message and appears below the
+// other messages. So the bot must send the other messages again after the new one.
 func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -234,7 +234,7 @@ func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 }
 
 // D1: a chat got a new id, and only the second message of a reply is in the new chat. The next process sends the first
-// message again in the new chat. So it must also send the second message again, after the first.
+// message again in the new chat. So the next process must also send the second message again, after the first.
 func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

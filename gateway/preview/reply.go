@@ -211,7 +211,7 @@ func (r *Reply) wait(ctx context.Context, a action) {
 }
 
 // leftAt returns the channel that is closed when the process stops, if this reply only needs a second search or a
-// repeated edit. A stopping process can't wait until the search or the edit is due, so the next process makes it. If
+// repeated edit. A stopping process can't wait until this search or edit is due, so the next process makes the call. If
 // the reply needs other calls, leftAt returns nil.
 func (r *Reply) leftAt() <-chan struct{} {
 	if r.ending == nil || !r.onlyChecksLeft() {

@@ -12,7 +12,8 @@ import (
 )
 
 // restore takes over the messages of a reply from the records of an earlier process. The earlier process may have died
-// during a call. So the content in a record counts as visible only after the platform has accepted it again.
+// during a call. So the content in a record counts as visible only after the platform has accepted the same content
+// again.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	end, left := 0, -1

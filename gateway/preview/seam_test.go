@@ -184,7 +184,7 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	})
 }
 
-// Somebody stops a reply after the edit of its first message. The message after it is a stream. In the final text, the
+// Somebody stops a reply after the edit of its first message. The second message is a stream. In the final text, the
 // first message has no room for some of the words that it showed before. The visible words must be the beginning of the
 // text, without a gap.
 func TestStoppedAtASeamBeforeAStream(t *testing.T) {

@@ -23,7 +23,7 @@ type View struct {
 type Ending struct {
 	Text string // the final text, as Markdown
 	Cut  bool   // Text was interrupted: Markdown that is still open at the end of Text gets closed
-	Note string // a plain line below Text, such as the reason why it was interrupted
+	Note string // a plain line below Text, such as the reason why the reply was interrupted
 
 	// Keep leaves visible messages as they are, but removes the cursor. If Text or Note is set as well, telex began to
 	// show them as the final and then gave up.

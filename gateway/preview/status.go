@@ -14,7 +14,7 @@ type Status struct {
 	Code    Span          // range of the joined lines to show as code, so that no part of it becomes a link, a mention or a command
 	Since   time.Time     // time when the oldest current activity began
 	Actions []chat.Action // buttons, replacing the one that stops the reply
-	Urgent  bool          // a person must see it: it is shown even before any text, and before previews of other replies
+	Urgent  bool          // a person must see the status: it is shown even without any text, and before previews of other replies
 
 	Thought      string    // a short plain paragraph, not Markdown; quoted above the text of the first part
 	ThoughtSince time.Time // time when the model began to think

@@ -71,8 +71,8 @@ func (s *state) adoptFound(i int) {
 	}
 }
 
-// restoreAt makes superseded message i the message of p again. It does so only if p has no message, the platform can
-// edit, and either the superseded message must change or no further create call for p is allowed.
+// restoreAt makes superseded message i the message of p again. restoreAt does this only if p has no message, the
+// platform can edit, and either the superseded message must change or no further create call for p is allowed.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {

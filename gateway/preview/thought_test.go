@@ -58,7 +58,7 @@ func TestThoughtThatIsNotShown(t *testing.T) {
 	}
 }
 
-// Every dialect shows a thought as a quote. The offsets of the formats in the text below it are adjusted.
+// Every dialect shows a thought as a quote. In the text below the thought, the offsets of all formats must be adjusted.
 func TestThoughtInDialects(t *testing.T) {
 	for _, c := range []struct {
 		name    string

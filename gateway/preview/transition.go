@@ -166,8 +166,8 @@ func dropMarkup(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// cutShorter halves the maximum length of messages. The parts of the final before the part that was too long stay as
-// they are, because they may have been sent, and some platforms can't edit them.
+// cutShorter halves the maximum length of messages. The parts of the final before the part that was too long stay
+// unchanged, because they may have been sent, and some platforms can't edit messages.
 func cutShorter(s *state, f failedCall) {
 	known := s.cutOf(f.part) > s.limit // the part was cut before the lower limit was known, perhaps by an earlier process
 	if s.ending != nil && s.ending.Keep && (known || s.limit > minLimit) {
