@@ -153,7 +153,8 @@ func (f form) integer(name string) int {
 	return n
 }
 
-// flag decodes a field that is a boolean. flag returns otherwise if the field is missing.
+// flag decodes a field that is a boolean. If the field is missing, flag returns the default value, which is the
+// argument otherwise.
 func (f form) flag(name string, otherwise bool) bool {
 	if !f.has(name) {
 		return otherwise

@@ -35,7 +35,7 @@ type hold[C any] struct {
 }
 
 // Hold holds a call until Release is called or cut is closed. Hold returns false if the call must not continue. Hold
-// calls tell as soon as List contains the call.
+// calls the function tell as soon as List contains the call.
 func (s *Holds[C]) Hold(call C, stage string, cut <-chan struct{}, tell func(*Paused[C])) bool {
 	h := s.add(call, stage)
 	tell(&h.Paused)

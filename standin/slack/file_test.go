@@ -89,7 +89,7 @@ func TestDownload(t *testing.T) {
 }
 
 // The bot deletes its own file. The stand-in must also delete the message with the file. The bot must not be able to
-// delete a person's file. The person can delete it, and the message stays.
+// delete a person's file. The person must be able to delete that file, and the person's message must stay.
 func TestFilesAreDeleted(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)

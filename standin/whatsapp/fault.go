@@ -92,7 +92,8 @@ func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	return e.answer(s.trace()), true
 }
 
-// closeLimit blocks calls under the limit to which an error code belongs, for the duration lasts.
+// closeLimit blocks all calls that a limit counts, for the duration lasts. code is the error code that belongs to the
+// limit.
 func (s *Server) closeLimit(code int, call *Call, lasts time.Duration) {
 	s.Counted.Forced++
 	sc := s.limiter.throughput()

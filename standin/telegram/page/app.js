@@ -182,7 +182,7 @@ function bubble(chat, m) {
   return box;
 }
 
-// The page folds a long text of a person, so that the answer below the text stays on the screen.
+// The page folds a long text that a person wrote, so that the answer below the text stays on the screen.
 const isLong = (text) => text.length > 1200 || text.split("\n").length > 14;
 
 function folding(body, m) {
@@ -250,8 +250,8 @@ function fill(li, chat, m) {
 const atBottom = () => $("scroll").scrollHeight - $("scroll").scrollTop - $("scroll").clientHeight < 80;
 const toBottom = () => { $("scroll").scrollTop = $("scroll").scrollHeight; };
 
-// If the person has scrolled up, the page does not scroll to new messages. It shows a button that scrolls to the
-// bottom.
+// If the person has scrolled up, the page does not scroll to new messages. Instead, it shows a button that scrolls to
+// the bottom.
 let following = true;
 let height = 0; // the height of the scroll area when following was set
 const drawWay = () => {
@@ -401,8 +401,8 @@ function write(text) {
   $("text").focus();
 }
 
-// send sends the text in the field with its file and reply. If that fails, it puts the text back before the text that was typed
-// meanwhile.
+// send sends the text in the field with its file and reply. If the request fails, send puts the text back in front of the
+// text that the person has typed meanwhile.
 async function send() {
   const text = $("text").value.trim();
   const taken = take();

@@ -46,8 +46,8 @@ export function take() {
   return taken;
 }
 
-// give puts back what take returned, because it could not be sent. It does nothing if the person has meanwhile begun another
-// reply or edit, or chosen a file.
+// give puts back what take returned, if the request failed. If the person has meanwhile begun another reply or edit, or
+// chosen a file, give does nothing.
 export function give(taken) {
   if (!composing.who && !composing.file) composing = taken;
   draw();
@@ -61,7 +61,7 @@ export function marked(body, text) {
   return text.includes(part) ? part : "";
 }
 
-// media returns the kind of media as which Telegram's clients send a file of this type.
+// media returns the kind of media that Telegram's clients use for a file of this type.
 const media = (type) => (type === "image/jpeg" ? "photo" : /^(audio|video)\//.test(type) ? type.slice(0, 5) : "document");
 
 const base64 = (file) => new Promise((resolve, reject) => {
