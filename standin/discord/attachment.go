@@ -21,7 +21,7 @@ import (
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 const linkLifetime = 24 * time.Hour
 
-// Attachment is a file of a message.
+// Attachment is a file that a message contains.
 type Attachment struct {
 	ID   string `json:"id"`
 	Name string `json:"file_name"`

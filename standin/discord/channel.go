@@ -71,7 +71,7 @@ type Channel struct {
 
 func (c Channel) thread() bool { return c.Type == PublicThread || c.Type == PrivateThread }
 
-// guild is a guild. Server.mu guards it.
+// guild is the state of a guild. Server.mu guards it.
 type guild struct {
 	id, name string
 	member   bool // the bot is in the guild

@@ -43,7 +43,7 @@ type componentReader struct {
 	buttons []Button
 }
 
-// readComponents validates the field components and returns the buttons.
+// readComponents validates the field "components" and returns the buttons.
 func readComponents(f form, v2 bool) []Button {
 	r := componentReader{v2: v2, ids: make(map[string]bool)}
 	most := maxRows

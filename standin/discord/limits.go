@@ -41,7 +41,7 @@ type Limits struct {
 	// Invalid is the number of responses with status 401, 403 or 429 that a client may get in 10 minutes. After more such
 	// responses, all calls are refused. Published: 10,000.
 	Invalid int `json:"invalid"`
-	// Sessions limits identifies per 24 hours. Published: 1,000.
+	// Sessions is the number of sessions that a client may start in 24 hours. Published: 1,000.
 	Sessions int `json:"sessions"`
 	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
 	// more than others. Assumed: 20 ms.

@@ -53,7 +53,7 @@ type allowedMentions struct {
 }
 
 // defaultAllowed returns the mentions that notify people if a call has no allowed_mentions. In a response to an
-// interaction, only mentions of users notify.
+// interaction, only mentions of users cause notifications.
 func defaultAllowed(interaction bool) allowedMentions {
 	return allowedMentions{users: true, roles: !interaction, everyone: !interaction, replied: true}
 }

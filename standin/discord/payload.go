@@ -95,7 +95,7 @@ func (p *payload) checkV2() {
 	}
 }
 
-// readFiles combines the files with their descriptions in the field attachments.
+// readFiles combines the files with their descriptions in the field "attachments".
 func (p *payload) readFiles(files map[int]rig.Upload) {
 	describe := make(map[string]form)
 	if p.form.isSet("attachments") {

@@ -46,8 +46,8 @@ type File struct {
 	Content     []byte `json:"content"`      // base64 in JSON
 }
 
-// Say sends a message of a person and returns its id. Say creates the person, the channel and the guild if necessary.
-// Say fails if a Discord client would not let the person do this.
+// Say sends a message as a person, and returns the id of the message. Say creates the person, the channel and the guild
+// if necessary. Say fails if a Discord client would not let the person do this.
 func (s *Server) Say(in Incoming) (string, error) {
 	if err := in.check(); err != nil {
 		return "", fmt.Errorf("say: %w", err)

@@ -93,7 +93,7 @@ type envelope struct {
 		} `json:"context"`
 	} `json:"event"`
 
-	err error // of the connection
+	err error // error of the connection
 }
 
 // change is the data of a state_changed event.

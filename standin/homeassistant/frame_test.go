@@ -13,7 +13,7 @@ func TestParseFrame(t *testing.T) {
 	for _, tc := range []struct {
 		frame string
 		n     int   // number of messages; -1: an error
-		id    int64 // of the first message
+		id    int64 // id of the first message
 		echo  string
 	}{
 		{`{"id":1,"type":"ping"}`, 1, 1, "1"},

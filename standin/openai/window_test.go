@@ -19,7 +19,7 @@ func serveOne(s *openai.Server, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestContextWindow uses the text "one two", which has two tokens. Each message costs four more.
+// TestContextWindow uses the text "one two", which has two tokens. Each message costs four more tokens.
 func TestContextWindow(t *testing.T) {
 	t.Parallel()
 	const (

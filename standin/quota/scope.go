@@ -47,8 +47,8 @@ func (s *Scope) Take(now time.Time) {
 	s.stats.Counted++
 }
 
-// Close closes the scope after a 429 until the given time. A scope that is already closed for longer stays closed for
-// longer.
+// Close closes the scope after a 429 until the given time. If the scope is already closed until a later time, it stays
+// closed until that time.
 func (s *Scope) Close(until time.Time, reason string) {
 	if until.After(s.closed) {
 		s.closed, s.Reason = until, reason
@@ -126,7 +126,8 @@ func (s *Scopes[L]) Closed(now time.Time, scopes ...*Scope) *Refusal {
 	return nil
 }
 
-// Charge counts a call in all scopes. If one of them refuses the call, Charge counts it in none and returns the reason.
+// Charge counts a call in all scopes. If one of the scopes refuses the call, Charge counts the call in none of them and
+// returns the reason.
 func (s *Scopes[L]) Charge(now time.Time, scopes ...*Scope) *Refusal {
 	for _, sc := range scopes {
 		published, hidden := sc.Wait(now)

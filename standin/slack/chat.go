@@ -18,7 +18,7 @@ func (s *Server) writableChannel(r *request, name string) *channel {
 	return c
 }
 
-// channelOf returns the channel that a call names in the argument channel. postChannel also checks that the bot may
+// channelOf returns the channel that a call names in the argument "channel". postChannel also checks that the bot may
 // write in this channel.
 func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r, "channel") }
 

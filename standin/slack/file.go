@@ -14,7 +14,7 @@ import (
 	"telex/standin/rig"
 )
 
-// File is a file of a message.
+// File is a file that a message contains.
 type File struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`            // the file name that clients use for downloads

@@ -115,7 +115,7 @@ func (s *Server) dispatch(r *request) any {
 	return m.run(s, r)
 }
 
-// token returns the call's token. The header takes precedence over the argument token.
+// token returns the call's token. The header takes precedence over the argument "token".
 func (r *request) token() string {
 	if kind, token, ok := strings.Cut(r.http.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
 		return strings.TrimSpace(token)
@@ -166,7 +166,7 @@ func (s *Server) authTest(*request) any {
 	return a
 }
 
-// apiTest returns the call's arguments. The argument error makes the call fail.
+// apiTest returns the call's arguments. The argument "error" makes the call fail.
 func (s *Server) apiTest(r *request) any {
 	if code := r.text("error"); code != "" {
 		panic(fail(code))

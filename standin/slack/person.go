@@ -37,8 +37,8 @@ type Attachment struct {
 	Size int `json:"size"`
 }
 
-// Say sends a message of a person and returns its ts. Say returns "" if the channel is archived, the thread does not
-// exist, or the message is empty.
+// Say sends a message as a person or another bot, and returns the ts of the message. Say returns "" if the channel is
+// archived, the thread does not exist, or the message is empty.
 func (s *Server) Say(in Incoming) string {
 	ts, _ := s.say(in) // ignore the reason for a failure, which only the control API reports
 	return ts

@@ -20,7 +20,7 @@ import (
 const (
 	// maxSockets is the maximum number of open sockets of an app.
 	maxSockets = 10
-	// ticketLifetime is how long a client can use a URL of apps.connections.open to open a socket.
+	// ticketLifetime is how long a client can use a URL from apps.connections.open to open a socket.
 	ticketLifetime = 30 * time.Second
 	// socketLifetime is the time after which the server asks the client to reconnect. The value is from an example in
 	// Slack's documentation. debugSocketLifetime is the time for a socket that a client opens with debug_reconnects=true.

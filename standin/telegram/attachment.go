@@ -60,7 +60,7 @@ type thumbnail struct {
 	width, height int
 }
 
-// parsedIncoming is a validated message of a person.
+// parsedIncoming is a validated message from a person.
 type parsedIncoming struct {
 	text     formatted
 	files    []parsedFile // empty for a text; several for an album

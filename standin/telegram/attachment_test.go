@@ -186,7 +186,8 @@ func TestAttachmentsRefused(t *testing.T) {
 	}
 }
 
-// For any Incoming, the stand-in either delivers valid JSON to the bot or returns an error to the test.
+// FuzzSay checks that, for any Incoming, the stand-in either delivers valid JSON to the bot or returns an error to the
+// test.
 func FuzzSay(f *testing.F) {
 	f.Add(`{"media":"photo","content":"/9j/"}`)
 	f.Add(`{"album":[{"media":"photo"},{"media":"video"}],"text":"x"}`)

@@ -24,7 +24,7 @@ const (
 type storedFile struct {
 	folder, extension string
 	data              []byte
-	size              int64 // the size that the bot is told; 0: none
+	size              int64 // the size that the stand-in reports to the bot; 0: none
 	silent            bool  // the headers of the download do not contain the size
 	path              string
 	until             time.Time // when the link to the file expires

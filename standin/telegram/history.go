@@ -35,7 +35,7 @@ type Message struct {
 	Reaction string `json:"reaction,omitempty"`
 	rig.Seen[Version]
 
-	external    *Message // the message of another chat to which this one replies
+	external    *Message // the message to which this one replies, if it is in another chat
 	thumb       *thumbnail
 	fixedMarkup bool // the message has a reply keyboard, so it can't be edited
 }

@@ -21,7 +21,7 @@ import (
 func TestOutage(t *testing.T) {
 	for _, tc := range []struct {
 		outage fault.Outage
-		status int // of a call; 0: no response
+		status int // status of a call; 0: no response
 		hangs  bool
 	}{
 		{fault.Outage{Kind: fault.OutageCut, For: 10 * time.Second}, 0, false},

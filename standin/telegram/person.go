@@ -54,9 +54,9 @@ type Incoming struct {
 
 const defaultUser = 1001
 
-// Say sends a message of a person and returns its id. For an album, Say returns the id of the first message. Say
-// returns 0 if the message to edit does not exist. Say creates the chat, the person and the topic if necessary. Say
-// panics if an entity ends after the text or a file is invalid.
+// Say sends a message as a person, and returns the id of the message. For an album, Say returns the id of the first
+// message. Say returns 0 if the message to edit does not exist. Say creates the chat, the person and the topic if
+// necessary. Say panics if an entity ends after the text or a file is invalid.
 func (s *Server) Say(in Incoming) int {
 	said, err := in.parse()
 	if err != nil {

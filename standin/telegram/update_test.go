@@ -36,9 +36,9 @@ func TestOffsets(t *testing.T) {
 			{"", "2", []string{"0", "1"}},
 			{"0", "", []string{"0", "1", "2", "3", "4"}},
 			{strconv.Itoa(first + 1), "1", []string{"1"}},
-			{strconv.Itoa(first), "1", []string{"1"}}, // confirmed updates are not returned again
+			{strconv.Itoa(first), "1", []string{"1"}}, // confirmed updates must not be returned again
 			{"-2", "", []string{"3", "4"}},
-			{"", "", []string{"3", "4"}}, // the negative offset discards older updates
+			{"", "", []string{"3", "4"}}, // the negative offset must discard older updates
 			{strconv.Itoa(first + 5), "", nil},
 		}
 		for i, s := range steps {

@@ -20,7 +20,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// hooked is a bot that receives updates by a webhook.
+// hooked is a bot that receives updates through a webhook.
 type hooked struct {
 	mu      sync.Mutex
 	got     []string // chat and text of each update, in order of arrival

@@ -41,8 +41,8 @@ type Media struct {
 	Size int `json:"file_size"`
 }
 
-// Say sends a message of a person and returns its id. Say fails if WhatsApp's app would not let a person send this
-// content, such as an empty text.
+// Say sends a message as a person, and returns the id of the message. Say fails if WhatsApp's app would not let a
+// person send this content, such as an empty text.
 func (s *Server) Say(in Incoming) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -125,7 +125,7 @@ func (s *Server) deliverReaction(r *request, to recipient, out *outgoing) {
 	s.sendStatus(to.conversation, &out.Message, "sent")
 }
 
-// recipient is the recipient of a message.
+// recipient is the person to whom the business sends a message.
 type recipient struct {
 	*conversation // nil if no person has this id or phone number
 	user          string

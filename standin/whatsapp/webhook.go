@@ -144,7 +144,7 @@ func (s *Server) sendStatus(c *conversation, m *Message, status string) {
 	s.notify(&webhookItem{user: m.User, message: m.ID, kind: kindStatus, contact: person.contact(status != "sent"), item: item})
 }
 
-// sendFailure reports by a webhook that a message was accepted but not delivered.
+// sendFailure reports in a webhook that a message was accepted but not delivered.
 func (s *Server) sendFailure(to recipient, out *outgoing, e *apiError) {
 	title := strings.TrimPrefix(e.message, fmt.Sprintf("(#%d) ", e.code))
 	item := object{
