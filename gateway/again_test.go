@@ -40,8 +40,8 @@ func TestStopDropsARetryThatWaits(t *testing.T) {
 	})
 }
 
-// In a group, /retry repeats the last question of the person who writes it. /retry does not repeat another person's
-// question, because only that person may delete the question.
+// In a group, /retry must repeat the last question of the person who sends /retry, and never a question of another
+// person. (A retry replaces a question in the history, and only the person who asked it may delete it.)
 func TestRetryRepeatsOnlyTheAskersQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -74,7 +74,8 @@ func TestUndoOfARetryTakesItsQuestionToo(t *testing.T) {
 	})
 }
 
-// /undo deletes a question and the retry that waits to ask it again.
+// A person sends /retry and then /undo while a question is being answered. /undo must delete the question, and also the
+// /retry that waits to ask it again.
 func TestUndoDropsARetryThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -108,7 +109,8 @@ func TestUndoAfterARestartEndsTheUnfinishedTurn(t *testing.T) {
 	})
 }
 
-// /undo ends an unfinished turn, even if the turn waits until the answer to a command has been delivered.
+// A process dies while it delivers the answer to a command. A later turn is unfinished, too. In the next process, /undo
+// must end this turn, although the answer to the command must be delivered first.
 func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -135,7 +137,8 @@ func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	})
 }
 
-// /undo ignores a fixed line that says why a message is not answered, and ends the turn before this line.
+// A process dies during a turn, and before it could send a line that says why a later message is not answered. In the
+// next process, /undo must ignore this line and end the turn.
 func TestUndoAfterARestartIgnoresAFixedLineBehindTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -200,7 +203,7 @@ func (e eager) Run(ctx context.Context, from chat.Resume, accept func(context.Co
 }
 
 func TestPairing_requestIsNotRepeated(t *testing.T) {
-	for range 500 { // often enough for both outcomes of the race
+	for range 500 { // many times, because two goroutines race and each may be first
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
 			request := ask("")
@@ -220,7 +223,7 @@ func TestPairing_requestIsNotRepeated(t *testing.T) {
 	}
 }
 
-// hearing is a model that reads steering messages after a while, and then runs until it is stopped.
+// hearing is a model. In its first turn, it reads the messages that arrive during the turn, and then runs until it is stopped.
 type hearing struct{ *script }
 
 func (h hearing) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -275,7 +278,8 @@ func TestSteeringOfARetryIsAskedAfterARestart(t *testing.T) {
 	})
 }
 
-// A retry that is closed as too old after a restart keeps its question in the history.
+// A process dies during a retry. After an hour, the next process closes the retry, because it is too old. The question
+// must stay in the history.
 func TestARetryThatIsTooOldKeepsItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -323,7 +327,8 @@ func TestUnusedSteeringKeepsItsPlaceInTheQueue(t *testing.T) {
 	}
 }
 
-// A new message steers the running turn only if no earlier message of its sender waits.
+// With gateway.Steer, a new message is passed to the running turn. This must not happen while an earlier message of its
+// sender is queued, because the model would then read the messages in the wrong order.
 func TestSteeringKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
@@ -332,7 +337,7 @@ func TestSteeringKeepsTheOrder(t *testing.T) {
 		h.say(t, ask("a"))
 		later(50 * time.Millisecond)
 		photo := ask("b")
-		photo.Attachments = []chat.Attachment{{ID: "1"}} // a message with a picture can't steer a running turn
+		photo.Attachments = []chat.Attachment{{ID: "1"}} // a message with a picture is not passed to a running turn
 		h.say(t, photo)
 		h.say(t, ask("c"))
 		later(10 * time.Second)
@@ -364,8 +369,8 @@ func TestPiecesAreAskedAgainTogether(t *testing.T) {
 	})
 }
 
-// /retry without an earlier question is answered with a fixed line. The fixed line does not change, even if a
-// question is asked and the process restarts before the line is sent.
+// A person sends /retry although there is no earlier question, and then asks a question. The process dies before the
+// answer to /retry was sent. After the restart, /retry must not repeat the new question.
 func TestRetryOfNothingIsDecidedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -398,7 +403,8 @@ func TestAQuestionThatIsAskedAgainCountsOnce(t *testing.T) {
 	})
 }
 
-// The history of an answer is stored before the answer has been delivered, so /undo finds it.
+// A person sends /undo while the answer is being delivered. The answer is already in the history, and /undo must delete
+// it there.
 func TestUndoWhileAnAnswerIsDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })

@@ -21,7 +21,7 @@ type beating struct {
 	*platform
 	hung atomic.Bool
 	last atomic.Int64
-	away bool // every Run fails
+	away bool // every call of Run fails
 }
 
 func (b *beating) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
@@ -100,7 +100,8 @@ func wantAlive(t *testing.T, g *gateway.Gateway, hangs string) {
 	}
 }
 
-// A receive loop that does not return from a call hangs. A receive loop that receives no message for a day does not hang.
+// Alive must report a receive loop that does not return from a call. It must not report a receive loop that gets no
+// message for a day.
 func TestHungReceiverIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &beating{}
@@ -119,7 +120,7 @@ func TestHungReceiverIsNotAlive(t *testing.T) {
 	})
 }
 
-// Retries during an outage of the platform don't count as a hang.
+// During an outage of the platform, the endpoint tries again and again to connect. Alive must not report this as a hang.
 func TestOutageIsAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := living(t, &beating{away: true}, &stuckStore{})
@@ -130,7 +131,7 @@ func TestOutageIsAlive(t *testing.T) {
 	})
 }
 
-// A message that the store does not accept in time is a hang.
+// Alive must report an endpoint whose message the store does not accept in time.
 func TestHungAcceptIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := &beating{}, &stuckStore{accept: make(chan struct{})}
@@ -145,7 +146,8 @@ func TestHungAcceptIsNotAlive(t *testing.T) {
 	})
 }
 
-// An actor that does not look at its messages hangs. An actor whose turn takes long does not hang.
+// Alive must report an actor that does not read its messages for a long time. It must not report an actor whose turn
+// takes a long time.
 func TestHungConversationIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := &beating{}, &stuckStore{begin: make(chan struct{})}

@@ -61,7 +61,7 @@ func TestApproval(t *testing.T) {
 				if n := strings.Count(l.log.String(), c.audited); n != 1 {
 					t.Errorf("%d audit lines with %s in\n%s", n, c.audited, l.log.String())
 				}
-				l.say(t, pressing(old)) // the button of the old question was visible until now
+				l.say(t, pressing(old)) // somebody presses the button of the old question, which was visible until now
 				l.say(t, with(command("approve"), strings.TrimPrefix(old, "approve:")))
 				later(5 * time.Second)
 				equal(t, "messages", l.sees(), []string{want, gateway.DefaultTexts()[gateway.TextNoProposal]})
@@ -73,8 +73,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// If nobody can see the question, the call is refused at once, and the final answer says so. Permanently approved calls
-// run.
+// Nobody can see a question for approval, because the turn is unattended. The tool call must be refused at once, and
+// the final must say so. A tool that was approved permanently must still run.
 func TestNobodyToAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -121,8 +121,8 @@ func TestOnlyTheAskerOrAnAdminDecides(t *testing.T) {
 			l.say(t, group(command("approve"), "8"))
 			l.say(t, group(with(command("approve"), "show"), "8"))
 		}
-		l.say(t, group(ask("yes"), "8")) // this is an ordinary message
-		l.say(t, group(ask("yes"), "1")) // so is this one, because the admin was not asked
+		l.say(t, group(ask("yes"), "8")) // this "yes" is an ordinary message, because user 8 did not ask
+		l.say(t, group(ask("yes"), "1")) // this one too, because the admin did not ask
 		later(5 * time.Second)
 		got := l.sees()
 		if l.times() != 0 || len(got) != 2 || got[1] != gateway.DefaultTexts()[gateway.TextNotYours] {
@@ -171,7 +171,7 @@ func TestAlwaysAppliesToTheConversation(t *testing.T) {
 	})
 }
 
-// When a person's access is revoked, their permanent approvals end, including those given for earlier questions.
+// When a person loses access, the person's permanent approvals must end, even for questions that the person asked before.
 func TestAlwaysEndsWithAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -196,7 +196,7 @@ func TestAlwaysEndsWithAccess(t *testing.T) {
 func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	for _, c := range []struct {
 		busy gateway.Busy
-		left bool // whether the question stays
+		left bool // whether the question for approval stays open
 	}{{gateway.Interrupt, false}, {gateway.Queue, true}, {gateway.Steer, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab()
@@ -224,8 +224,8 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	}
 }
 
-// An approval applies only to the version of the tool that people saw. After the tool has changed, an earlier question
-// or permanent approval no longer counts, not even one of an earlier process.
+// An approval applies only to the version of the tool that people saw. After the tool has changed, an earlier approval must no
+// longer count: neither the answer to an earlier question, also from before a restart, nor a permanent approval.
 func TestChangedToolNeedsANewApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -279,7 +279,8 @@ func (l *lamp) change(says string) {
 	l.says = says
 }
 
-// If a question is too long, the people who may decide can read the omitted parts, repeatedly and after a restart.
+// A question for approval is too long for its message. The people who may decide must be able to read the omitted
+// parts, repeatedly and after a restart.
 func TestLongProposalCanBeReadInFull(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lines, ticks int // number of lines, and of backticks in the longest line, in the arguments of the call

@@ -13,11 +13,11 @@ import (
 // branch is one replica's connection to the platform that all replicas share.
 type branch struct {
 	*platform
-	one  bool // only one replica receives
-	owns bool // only the receiving replica answers
+	one  bool // only one replica may receive
+	owns bool // only the receiving replica can answer
 
 	mu     sync.Mutex
-	accept func(context.Context, chat.Inbound) error // nil: it does not receive
+	accept func(context.Context, chat.Inbound) error // nil: the replica does not receive
 	from   chat.Resume
 	left   int // number of other receiving replicas when Run ended
 	called []time.Time
@@ -25,7 +25,8 @@ type branch struct {
 	news   chan struct{} // closed when broken changes
 }
 
-// fails makes all further calls of this replica fail. If the argument is nil, the calls succeed again.
+// fails makes all further calls of this replica to the platform fail with the error why. If why is nil, the calls
+// succeed again.
 func (b *branch) fails(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +97,7 @@ func (b *branch) calls() {
 	b.called = append(b.called, time.Now())
 }
 
-// last returns the time of the replica's last call.
+// last returns the time of the replica's last call to the platform.
 func (b *branch) last() (at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +113,7 @@ func (b *branch) receives() bool {
 	return b.accept != nil
 }
 
-// say lets a person write to this replica.
+// say lets this replica receive a person's message.
 func (b *branch) say(t *testing.T, in chat.Inbound) {
 	t.Helper()
 	b.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// An interrupted answer does not list the calls that only read.
+// The list of tool calls below an interrupted answer must not contain calls that only read.
 func TestCarriedOutOmitsReadOnlyCalls(t *testing.T) {
 	said, err := json.Marshal(agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "1", Name: "look"}, {ID: "2", Name: "alter"}}})
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"telex/gateway"
 )
 
-// An answer that ends early says which calls were carried out, and which ones have an unknown outcome.
+// An answer is interrupted after, or during, an approved tool call. People must be told which calls were carried out,
+// and which calls have an unknown outcome.
 func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 	const lamp = `Switch the lamp: {"on":true}`
 	stop := func(l *lab, t *testing.T) { l.say(t, command("stop")) }
@@ -19,11 +20,11 @@ func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 		l.say(t, ask("never mind"))
 	}
 	for name, tt := range map[string]struct {
-		takes   time.Duration // duration of the call
-		during  bool          // the turn ends during the call; otherwise while the next call waits for approval
-		approve string        // or deny
+		takes   time.Duration // duration of the tool call
+		during  bool          // the turn ends during the tool call; otherwise while the next tool call waits for approval
+		approve string        // the command: approve or deny
 		ends    func(*lab, *testing.T)
-		want    string // part of a message; empty: no message lists calls
+		want    string // a text that one message must contain; empty: no message lists tool calls
 	}{
 		"stopped after it was done":         {0, false, "approve", stop, "This was done before the answer was interrupted: " + lamp},
 		"stopped while it runs":             {time.Minute, true, "approve", stop, "I don't know whether this was done: " + lamp},
@@ -55,7 +56,8 @@ func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 	}
 }
 
-// An answer that ends with an error, or that is closed after a crash, lists its calls as well.
+// A process dies after a tool call, and the next process closes the answer because it is too old. People must be told
+// which calls were carried out.
 func TestBrokenAnswerListsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

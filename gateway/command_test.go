@@ -75,7 +75,8 @@ func TestRetryWhileTheAnswerIsGiven(t *testing.T) {
 	})
 }
 
-// If /retry comes before any part of the answer was shown, the same question is asked again, once.
+// A person sends /retry before any part of the answer is visible. The question must be asked again, and people must see
+// only one answer.
 func TestRetryBeforeAnythingWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
@@ -100,7 +101,7 @@ func TestUndoForgetsTheLastTurn(t *testing.T) {
 		h.answers["c"] = long
 		h.say(t, ask("c"))
 		later(5 * time.Second)
-		h.say(t, command("undo")) // while the answer is written
+		h.say(t, command("undo")) // while the model writes the answer
 		later(5 * time.Second)
 		h.say(t, command("undo"))
 		later(5 * time.Second)
@@ -230,7 +231,7 @@ func TestHelpListsTheAvailableCommands(t *testing.T) {
 	})
 }
 
-// A misspelt command is not a question to the model. Any other text that begins with a slash is a question to the model.
+// A misspelt command must not become a question to the model. Any other text that begins with a slash must become one.
 func TestMistypedCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -248,8 +249,8 @@ func TestMistypedCommands(t *testing.T) {
 			{"tmp", "re: /tmp"},
 			{"a", "re: /a"},
 			{"task", "re: /task"},     // /ask is not in the list of suggestions
-			{"pairs", "re: /pairs"},   // only for admins
-			{"memroy", "re: /memroy"}, // the memory tool is off
+			{"pairs", "re: /pairs"},   // a command only for admins, so nothing is suggested
+			{"memroy", "re: /memroy"}, // the memory tool is off, so nothing is suggested
 		} {
 			h.say(t, command(c.typed))
 			later(3 * time.Second)
@@ -265,7 +266,7 @@ type sender struct{ gateway.Platform }
 
 func (sender) Capabilities() chat.Capabilities { return chat.Capabilities{} }
 
-// Help mentions only what works on its platform, such as attachments.
+// The answer to /help must mention attachments only on platforms that support them.
 func TestHelpMentionsAttachmentsOnlyIfSupported(t *testing.T) {
 	for _, fetches := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -357,7 +358,7 @@ func TestPairing(t *testing.T) {
 	})
 }
 
-// In a group, nobody can change the turns of others.
+// In a group, nobody may undo or retry the turns of other people.
 func TestRetryAndUndoAreForTheAskerInAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -375,7 +376,7 @@ func TestRetryAndUndoAreForTheAskerInAGroup(t *testing.T) {
 	})
 }
 
-// Any text after a command gets one short answer.
+// Each command with senseless arguments must get exactly one short answer.
 func TestCommandsWithGarbage(t *testing.T) {
 	for _, args := range []string{"\x00\x1b[2J", strings.Repeat("x", 60<<10), "'; DROP TABLE turn; --", "-1", "0", "99999999999999999999", "revoke", "revoke x:y:z"} {
 		synctest.Test(t, func(t *testing.T) {

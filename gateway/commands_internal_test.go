@@ -2,7 +2,8 @@ package gateway
 
 import "testing"
 
-// Each name belongs to one command, which has a help text. Only commands that ask the model have no function to run.
+// Each name in the table must belong to only one command, and each command must have a help text. Only a command whose
+// arguments are a question may lack a function to run.
 func TestTableOfCommands(t *testing.T) {
 	texts, seen := DefaultTexts(), make(map[string]bool)
 	for _, c := range commands() {

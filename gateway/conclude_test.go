@@ -68,7 +68,8 @@ func (p *attentive) heard() []string {
 	return slices.Clone(p.told)
 }
 
-// origin returns the joined Markdown of all messages, and their notes. The caller holds mu, or no other goroutine runs.
+// origin returns the Markdown of all messages, joined, and the notes of all messages, joined. The caller holds mu, or
+// no other goroutine runs.
 func (p *attentive) origin() (source, note string) {
 	for _, id := range p.order {
 		source, note = source+p.state[id].Source, note+p.state[id].Note
@@ -127,15 +128,15 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, p := openAttentive(t)
 				tt.do(t, h)
-				later(20 * time.Minute) // the delivery of a reply is tried for this long
+				later(20 * time.Minute) // the gateway tries to deliver a reply for this long
 				equal(t, "told", p.told, tt.want)
 			})
 		})
 	}
 }
 
-// If the adapter was not told that a message was answered, the platform delivers the message again, and the gateway
-// then tells the adapter.
+// The bot has answered a message, and then the platform delivers this message again. The gateway must tell the adapter
+// again that the message was answered, because an earlier process may not have told it.
 func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
@@ -157,7 +158,7 @@ func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	})
 }
 
-// If a shutdown ends a turn, Concluded is not called for its message, because the next process answers the message.
+// A shutdown interrupts a turn. The gateway must not call Concluded for the message, because the next process will answer it.
 func TestShutdownConcludesNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
@@ -171,7 +172,8 @@ func TestShutdownConcludesNoMessage(t *testing.T) {
 	})
 }
 
-// From the first preview on, the joined Markdown of an answer's messages is the model's text.
+// An adapter gets the Markdown of each message of an answer. Joined, these Markdown texts must equal the model's text,
+// and during the answer they must equal a beginning of this text.
 func TestMarkdownOfMessages(t *testing.T) {
 	for name, answer := range map[string]string{
 		"short":         "**a** [b](https://e.org) `c` d",

@@ -63,8 +63,8 @@ func (l *lab) openMoody(t *testing.T) *moody {
 	return m
 }
 
-// A call is decided once, by the first of two events: the end of the time limit, or the storing of a person's
-// decision. A person's decision may still be on its way to the store when the time limit ends.
+// A person decides about a tool call just before the time limit ends, and the store is slow. Only one of these two
+// events may decide the call: the first one.
 func TestDecisionAtTheTimeLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow func(*moody)
@@ -97,7 +97,7 @@ func TestDecisionAtTheTimeLimit(t *testing.T) {
 	}
 }
 
-// A decided call is not an open question, even while it still runs.
+// A tool call runs after it was approved. A person can no longer deny it, because its question is no longer open.
 func TestDecidedCallIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -119,8 +119,8 @@ func TestDecidedCallIsNotOpen(t *testing.T) {
 	})
 }
 
-// A permanent approval of a tool does not cover its read-only calls, because people decide about the content of
-// each of these calls.
+// People must approve each read-only call that needs approval, because they decide about its content. So a permanent
+// approval of the tool must not cover such calls.
 func TestAlwaysDoesNotCoverReadOnlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -147,8 +147,8 @@ func TestAlwaysDoesNotCoverReadOnlyCalls(t *testing.T) {
 	})
 }
 
-// A permanent approval of a read-only call stores nothing, because its question has no such button. "no" followed by
-// other words does not decide a question.
+// "/approve always" for a read-only call must approve only this call, because its question has no button for a
+// permanent approval. "/deny" with another word must not decide the question, because the word is read as an id.
 func TestAlwaysStoresNothingForAReadOnlyCall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reads bool
@@ -186,7 +186,8 @@ func TestAlwaysStoresNothingForAReadOnlyCall(t *testing.T) {
 	}
 }
 
-// If an admin permanently approves another person's call, the approval applies only to that person.
+// An admin permanently approves a tool call that another person's question caused. The approval must apply only to that
+// other person.
 func TestAlwaysByAnAdminAppliesToTheAsker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -210,7 +211,8 @@ func TestAlwaysByAnAdminAppliesToTheAsker(t *testing.T) {
 	})
 }
 
-// A message that was written before a question does not answer it, even if it arrives later.
+// A person sends /approve before a question for approval is asked, but the actor reads the command only afterwards. The
+// command must not answer this question.
 func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -222,7 +224,7 @@ func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 		l.say(t, pressing(l.button("approve:")))
 		later(3 * time.Second)
 		store.set(func(m *moody) { m.drops = 15 * time.Second })
-		l.say(t, pressing("approve:none")) // this press takes so long that the next message has to wait
+		l.say(t, pressing("approve:none")) // handling this press takes so long that the next message has to wait
 		later(time.Second)
 		l.say(t, command("approve"))
 		later(time.Second)
@@ -234,7 +236,8 @@ func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// A yes counts only if it is the whole message. A word that means both yes and no counts as a no.
+// A yes must count only if it is the whole message. If the operator has put a word into both lists, the word must count
+// as a no.
 func TestYesMustStandAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		said    chat.Inbound
@@ -278,7 +281,7 @@ func (r lingering) Run(ctx context.Context, turn agent.Turn, emit func(agent.Eve
 	return res, err
 }
 
-// A question stays open while the daemon stops, even if that takes long.
+// A question for approval must stay open while the daemon stops, even if stopping takes a long time.
 func TestQuestionStaysOpenDuringAShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -293,7 +296,7 @@ func TestQuestionStaysOpenDuringAShutdown(t *testing.T) {
 	})
 }
 
-// If the permanent approvals can't be read, people are asked.
+// The store can't read the permanent approvals. The bot must ask people to approve the call.
 func TestUnreadablePermanentApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -307,7 +310,8 @@ func TestUnreadablePermanentApprovals(t *testing.T) {
 	})
 }
 
-// If a question can't be stored, it is not asked, because its buttons would mean nothing after a crash.
+// The store can't store a question for approval. The bot must not ask the question, because nobody could answer it
+// after a crash.
 func TestQuestionThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -322,8 +326,8 @@ func TestQuestionThatCannotBeStored(t *testing.T) {
 	})
 }
 
-// If a tool changed during a restart, its question is replaced and the old one is closed. No decision about the old
-// question is reported, and the old question does not delay a shutdown.
+// A tool changes between two processes, so the next process replaces the open question by a new one. The log must
+// contain no decision about the old question, and the old question must not delay a shutdown.
 func TestReplacedQuestionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -40,7 +40,8 @@ func onSlate(t *testing.T, takes time.Duration) (*slate, *edits) {
 	return s, newEdits(t.Context(), s, slog.New(slog.DiscardHandler))
 }
 
-// D15: the records of edits of all messages are stored together, and only the newest record of each message.
+// D15: several messages are edited several times. The records must be stored together, and only the newest record of
+// each message.
 func TestEditsAreStoredTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 200*time.Millisecond)
@@ -64,8 +65,8 @@ func TestEditsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// A caller waits until a record is stored. After a record is stored, no older record of the same message is stored,
-// even if both were being stored at the same time.
+// The method before must drop a waiting record of a message, and wait for a record that is being stored. After before
+// has returned, no older record of this message may be stored.
 func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 5*time.Second)
@@ -74,7 +75,7 @@ func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 		e.later("a", chat.Part{Text: "is being stored"})
 		time.Sleep(editsEvery + time.Second)
 		began := time.Now()
-		_ = e.before(t.Context(), "b", 0) // another message, which is not affected
+		_ = e.before(t.Context(), "b", 0) // for another message, before must not wait
 		if d := time.Since(began); d > 0 {
 			t.Errorf("another message waits %v", d)
 		}
@@ -90,7 +91,7 @@ func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 	})
 }
 
-// If the store hangs, waiting records can still be dropped, and the process can end.
+// While the store hangs, the methods before and close must return when their context ends, so that the process can end.
 func TestEditsWhileTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, e := onSlate(t, time.Hour)

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Stored endings of every version can be read. New endings are written in the newest version.
+// The program must be able to read stored endings of every version, and must write new endings in the newest version.
 func TestStoredEndings(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	answer := preview.Ending{

@@ -87,7 +87,7 @@ func TestForgetInPrivateDeletesFactsToo(t *testing.T) {
 	})
 }
 
-// Without the memory tool, there is no /memory command. In a group, nobody reads a person's facts.
+// Without the memory tool, there must be no /memory command. In a group, /memory must not show a person's facts.
 func TestNoMemoryCommandWithoutMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -113,7 +113,8 @@ func TestNoMemoryCommandWithoutMemory(t *testing.T) {
 	})
 }
 
-// If the store can't be read, people are told so, not that nothing is remembered.
+// The store fails. The answers to /memory and /forget must say that something went wrong, and not that the bot
+// remembers nothing.
 func TestUnreadableMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = amnesia{memory.New()}, true })

@@ -16,7 +16,7 @@ func (p *platform) failing(err error) {
 	p.fail = err
 }
 
-// /stop ends a final that can't be delivered.
+// A final can't be delivered for now. After /stop, it must not be delivered any more.
 func TestStopCutsAFinalThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -34,7 +34,8 @@ func TestStopCutsAFinalThatWaits(t *testing.T) {
 	})
 }
 
-// A new message does not interrupt the delivery of a final. The new message is answered after the delivery.
+// A new message arrives while a final can't be delivered. The final must still be delivered, and the new message must
+// be answered below it.
 func TestANewMessageWaitsForTheFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -52,7 +53,7 @@ func TestANewMessageWaitsForTheFinal(t *testing.T) {
 	})
 }
 
-// A final of an earlier process is delivered before a newer question is answered.
+// A process dies before it could deliver a final. The next process must deliver this final before it answers a newer question.
 func TestARecoveredFinalKeepsItsPlace(t *testing.T) { // D10
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -71,8 +72,8 @@ func TestARecoveredFinalKeepsItsPlace(t *testing.T) { // D10
 	})
 }
 
-// An answer that the platform refuses because of the bot's credentials is not given up. The answer is sent when an
-// operator has corrected the credentials.
+// The platform refuses an answer because of the bot's credentials. The answer must be sent after the operator has
+// corrected the credentials.
 func TestRefusedCredentialsLoseNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -13,14 +13,14 @@ import (
 	"telex/internal/chat"
 )
 
-// fuse is a store that kills its process in a certain write, right before or right after the write takes effect.
+// fuse is a store that kills its process at a certain write, right before or right after the write takes effect.
 type fuse struct {
 	gateway.Store
 	platform *platform
 
 	mu     sync.Mutex
-	writes int // so far
-	at     int // the number of the write in which the process dies
+	writes int // number of writes so far
+	at     int // number of the write at which the process dies
 	after  bool
 	blown  bool
 }
@@ -90,8 +90,8 @@ func (f *fuse) Record(ctx context.Context, turn string, parts ...chat.Part) erro
 	return f.write(func() error { return f.Store.Record(ctx, turn, parts...) })
 }
 
-// The process is killed before and after each write of a turn with an approved call. The tool runs at most once and only if it
-// was approved, the answer ends in the same message, and nothing unfinished is left.
+// The process is killed before or after each write of a turn with an approved tool call. The tool must run at most once, and
+// only if it was approved. The next process must complete the answer in the same message, and leave nothing unfinished.
 func TestKilledAtEachWrite(t *testing.T) { // D10
 	writes := killedAt(t, -1, false)
 	if writes < 10 {
@@ -104,7 +104,7 @@ func TestKilledAtEachWrite(t *testing.T) { // D10
 	}
 }
 
-// killedAt plays the turn and returns the number of writes of the first process.
+// killedAt runs the turn, and kills the process at the given write. killedAt returns the number of writes of this process.
 func killedAt(t *testing.T, at int, after bool) (writes int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +130,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 		l.platform.cut = false
 		l.platform.mu.Unlock()
 		l.open(t, nil)
-		if !said { // the platform delivers it again
+		if !said { // the platform delivers the question again
 			l.say(t, question)
 		}
 		later(3 * time.Second)
@@ -157,8 +157,8 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 	return writes
 }
 
-// offer delivers a message to a process that may die while it accepts the message. offer reports whether the message
-// was accepted.
+// offer delivers a message to a process that may die while it accepts the message. offer reports whether the process
+// has accepted the message.
 func (p *platform) offer(t *testing.T, in chat.Inbound) bool {
 	t.Helper()
 	p.mu.Lock()

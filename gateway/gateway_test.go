@@ -155,7 +155,8 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	})
 }
 
-// A summary replaces the messages that it covers in later requests. People are told once that there is a summary.
+// In later requests to the model, a summary must replace the messages that it covers. People must be told only once
+// that there is a summary.
 func TestSummaryReplacesOldMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models = models() })
@@ -254,7 +255,7 @@ func TestStorePanicIsReportedToPersonAndLog(t *testing.T) {
 		store := &spy{Store: memory.New(), failRead: errStore}
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.say(t, ask("hi"))
-		later(15 * time.Second) // longer than the gateway tries to read the history
+		later(15 * time.Second) // longer than the time for which the gateway tries to read the history
 		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here.") {
 			t.Errorf("got %q, want the fixed line", got)
 		}
@@ -343,8 +344,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A panic of an adapter while a reply is shown ends that reply: the person is told, the model call is ended, and everything
-// else continues.
+// An adapter panics while a reply is shown. The gateway must end this reply and its model call, and tell the person.
+// Everything else must continue.
 func TestPanicWhileShowingIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
@@ -381,7 +382,7 @@ func TestPanicInAFixedLineAffectsOnlyThatLine(t *testing.T) {
 	})
 }
 
-// A chat that refused a preview may accept the next one, so the model continues.
+// The platform refuses the first previews of a reply, and accepts later ones. The model must continue to write meanwhile.
 func TestRefusedPreviewDoesNotEndTheTurn(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -417,7 +418,8 @@ func TestAFloodOfCommandsIsBounded(t *testing.T) {
 	})
 }
 
-// The limit on concurrent command answers also holds for an actor that has nothing else to do.
+// An actor has nothing to do but answer commands, and the platform hangs. The limit on concurrent command answers must
+// apply here too.
 func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -433,7 +435,7 @@ func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	})
 }
 
-// breaks is a store that panics in the given number of calls.
+// breaks is a store whose methods can panic. Each field says how many of the next calls of one method panic.
 type breaks struct {
 	*memory.Store
 	decide, begin, end, history atomic.Int32
@@ -472,7 +474,7 @@ func TestPanicInTheStoreIsReported(t *testing.T) {
 		"decide": func(b *breaks) { b.decide.Store(1) },
 		"end":    func(b *breaks) { b.end.Store(1) },
 		"begin":  func(b *breaks) { b.begin.Store(1) },
-		"twice":  func(b *breaks) { b.begin.Store(2) }, // also in the line that reports the first panic
+		"twice":  func(b *breaks) { b.begin.Store(2) }, // a second panic, while the line about the first panic is stored
 		"both":   func(b *breaks) { b.decide.Store(1); b.end.Store(2) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -494,7 +496,7 @@ func TestPanicInTheStoreIsReported(t *testing.T) {
 	}
 }
 
-// badProfile is a platform that panics in the given number of calls of Profile.
+// badProfile is a platform whose next calls of Profile panic. The field panics is the number of these calls.
 type badProfile struct {
 	*platform
 	panics *atomic.Int32
@@ -517,7 +519,7 @@ func TestPanicBeforeShowingAffectsOnlyItsTurn(t *testing.T) {
 		h.say(t, command("help"))
 		h.say(t, ask("a"))
 		later(5 * time.Second)
-		panics.Store(2) // in both attempts of a turn to show its reply
+		panics.Store(2) // once in each of the two attempts to show the reply
 		h.say(t, ask("b"))
 		later(5 * time.Second)
 		panics.Store(0)

@@ -13,8 +13,9 @@ import (
 	"telex/internal/store/memory"
 )
 
-// A turn's id is a primary key and a part of every idempotency key. With 32 bits, ids would collide within the week for
-// which keys are kept. People see only the first digits, which are enough to find the turn in the log.
+// A turn's id is a primary key in the store, and a part of every idempotency key. With 32 bits, two ids could be equal
+// within the week for which the store keeps them. People see only the first digits of an id, which are enough to find
+// the turn in the log.
 func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
@@ -45,7 +46,7 @@ func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	})
 }
 
-// Older versions created ids of 8 digits. A turn with such a short id continues in the same message.
+// Older versions of telex created ids of 8 digits. A turn with such a short id must continue in the same message.
 func TestTurnWithAnOldIDContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -17,7 +17,7 @@ import (
 
 // planner is a model that follows the steps of a test: its n-th completion for a question is the n-th step.
 type planner struct {
-	thinks time.Duration // before each step
+	thinks time.Duration // time that the model takes before each step
 	mu     sync.Mutex
 	steps  []agent.Completion
 	asked  []agent.Request
@@ -54,7 +54,7 @@ func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.D
 	return step, nil
 }
 
-// plans changes the steps of the model while it may be running.
+// plans changes the steps of the model, which may be running.
 func (p *planner) plans(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ type lamp struct {
 	pictures []agent.Image
 	says     string // the tool's description for the model
 	reads    bool   // the tool is read-only, but needs approval
-	proposes string // shown in the question instead of the arguments
+	proposes string // text that the question for approval shows instead of the arguments
 	made     []agent.File
 }
 
@@ -117,7 +117,7 @@ type lab struct {
 	life
 	*planner
 	*lamp
-	box agent.Toolbox // replaces the lamp; nil: the lamp
+	box agent.Toolbox // toolbox that replaces the lamp; nil: the lamp is used
 	log journal
 }
 
@@ -130,7 +130,7 @@ func newLab() *lab {
 	}
 }
 
-// twice makes the model call its tool a second time before it ends.
+// twice lets the model call its tool a second time before it ends its answer.
 func (l *lab) twice() {
 	again := l.steps[0]
 	again.ToolCalls = []agent.ToolCall{{ID: "c2", Name: "switch", Arguments: `{"on":false}`}}
@@ -156,7 +156,7 @@ func (l *lab) open(t *testing.T, change func(*gateway.Options)) {
 	})
 }
 
-// button returns the id of a visible button, or "".
+// button returns the id of a visible button whose id begins with prefix, or "" if there is none.
 func (l *lab) button(prefix string) string {
 	l.platform.mu.Lock()
 	defer l.platform.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 	"telex/internal/chat"
 )
 
-// The platform's time of a message counts only if the message waited at the platform. If that time always counted, a
-// local clock that is ahead by more than max_age would make every message look too old.
+// The gateway must use the platform's time of a message only if the message waited at the platform. Otherwise, if the
+// local clock were ahead of the platform's clock by more than max_age, every message would seem to be too old.
 func TestMessagesDuringAnOutageGetANote(t *testing.T) { // F44
 	note := gateway.DefaultTexts()[gateway.TextLate]
 	for _, c := range []struct {
 		name string
-		at   time.Duration // relative to now
+		at   time.Duration // the platform's time of the message, relative to now
 		zero bool
 		live bool
 		want string
@@ -59,7 +59,7 @@ func TestLateCommandIsRun(t *testing.T) {
 	})
 }
 
-// backlog stores n waiting messages of a group for a later process, each by another person.
+// backlog stores n messages of a group that wait for a later process. Each message is by another person.
 func (l *life) backlog(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
@@ -102,8 +102,8 @@ func TestEveryLateMessageGetsItsNote(t *testing.T) { // F44
 	})
 }
 
-// Notes are sent no faster than the platform accepts them, for any number of waiting messages: the next note answers all
-// the messages that wait for one.
+// One person sends many messages that are too old, while the platform hangs. Only one note may be on its way at the
+// same time. The next note must answer all messages that wait for a note.
 func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -131,7 +131,7 @@ func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 	})
 }
 
-// A restart between two notes neither loses nor repeats a note.
+// The daemon restarts while it sends notes about late messages. No note may be lost or sent twice.
 func TestARestartBetweenNotesLosesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -156,7 +156,8 @@ func TestARestartBetweenNotesLosesNone(t *testing.T) {
 	})
 }
 
-// The age of a message that arrived while the bot was connected is the time since its arrival, including a restart.
+// A message arrived while the bot was connected, and was not answered before a restart. The message must count as too
+// old only if it has waited too long since its arrival.
 func TestALiveMessageIsJudgedByItsWaitOverARestart(t *testing.T) { // F44
 	for wait, want := range map[time.Duration]string{
 		10 * time.Minute: "re: hi",

@@ -30,8 +30,8 @@ func (s *searcher) Find(context.Context, chat.Target, chat.Create, string) (chat
 	return chat.Found{Next: "more"}, nil
 }
 
-// A search knows the messages that other replicas sent and received. Only the first call of a search asks the
-// store.
+// The adapter must know the messages that other replicas have sent and received when it searches for a message. Of the
+// calls that make up one search, only the first may read these messages from the store.
 func TestSearchKnowsMessagesOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), memory.New()

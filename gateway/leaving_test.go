@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A replica that stops hands over all its chats in less than a second.
+// When a replica stops, another replica must continue in its chats in less than a second.
 func TestReplicaThatStopsHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Busy = gateway.Queue })
@@ -51,8 +51,8 @@ func (f *fellow) leave() <-chan error {
 	return stopped
 }
 
-// A replica that stops still receives events about the answers that it finishes. No such event is lost or handled
-// twice.
+// A replica that is stopping still completes its answers. It must get every event about these answers, such as /stop or
+// an edit, and no event may be lost or handled twice.
 func TestReplicaThatStopsReceivesEventsOfItsAnswers(t *testing.T) {
 	conversation := chat.Conversation{Endpoint: "tg", Chat: "7"}
 	say := func(in chat.Inbound) func(*testing.T, *fellow) {
@@ -62,7 +62,7 @@ func TestReplicaThatStopsReceivesEventsOfItsAnswers(t *testing.T) {
 		name  string
 		busy  gateway.Busy
 		does  func(*testing.T, *fellow)
-		stops bool // the answer stays as it was shown
+		stops bool // the visible part of the answer stays, and the answer does not continue
 		want  []string
 	}{
 		{name: "stop", does: say(command("stop")), stops: true},
@@ -122,8 +122,8 @@ func TestReplicaThatStopsReceivesEventsOfItsAnswers(t *testing.T) {
 	}
 }
 
-// A replica that stops begins no turn. New messages wait for the next owner, who receives all events about them in
-// order.
+// A replica that is stopping must not begin a turn. New messages must wait for the next owner of the chat, which must
+// get all events about these messages in their order.
 func TestReplicaThatStopsBeginsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Grace, o.Busy, o.MaxQueued = 30*time.Second, gateway.Queue, 10 })
@@ -172,9 +172,9 @@ func (r *waiting) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (a
 	return agent.Result{Stop: agent.StopCancelled}, err
 }
 
-// F37: a replica that stops has handed over a turn that waits for a person, and only shows the answer to a command. A
-// /stop that still reaches this replica ends the turn that was handed over. If the replica can't read the turn that
-// was handed over, the /stop waits for the next replica.
+// F37: a replica is stopping. It has handed over a turn that waits for a person, and is still showing the answer to a
+// command. A /stop that reaches this replica must end the turn that was handed over. If the replica can't read this
+// turn from the store, the /stop must wait for the next replica.
 func TestReplicaThatStopsEndsWhatItHandedOver(t *testing.T) {
 	for name, fails := range map[string][]string{"the store works": nil, "turns can't be read": {"unfinished"}} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { stopWhatWasHandedOver(t, fails...) }) })
@@ -221,9 +221,9 @@ func stopWhatWasHandedOver(t *testing.T, fails ...string) {
 	}
 }
 
-// A replica that stops leaves a turn that waits for a person's decision to the next replica. A new message may still
-// reach the stopping replica before the question is visible. The turn is handed over even then, so that the question
-// does not stay behind.
+// A replica that is stopping leaves a turn that waits for a person's decision to the next replica. Before the question
+// is visible, a new message reaches the stopping replica. The turn must be handed over even then, so that people see
+// only one question.
 func TestReplicaThatStopsHandsOverAlthoughANewMessageComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := &waiting{}

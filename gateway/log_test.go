@@ -12,7 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// logged sets the log of the gateway, and returns the log for the test. The test may read the log while no goroutine runs.
+// logged sets the log of the gateway, and returns the same log for the test. The test may read the log while no other
+// goroutine runs.
 func logged(o *gateway.Options) *journal {
 	var log journal
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -29,7 +30,8 @@ func counts(t *testing.T, log *journal, want map[string]int) {
 	}
 }
 
-// An interruption is logged when it begins and when it ends, not at each attempt.
+// The connection is interrupted, and several attempts to connect again fail. The log must contain only the beginning
+// and the end of the interruption, not each attempt.
 func TestInterruptionIsLoggedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := &chat.SendError{Kind: chat.Temporary, Err: errors.New("away")}
@@ -46,7 +48,7 @@ func TestInterruptionIsLoggedTwice(t *testing.T) {
 	})
 }
 
-// A refusal that lasts until the operator changes something is logged as an error at each attempt.
+// The platform refuses the bot until an operator changes something. The log must contain an error for each attempt.
 func TestRefusalIsLoggedAtEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &chat.SendError{Kind: chat.Rejected, RetryAfter: 10 * time.Minute, Err: errors.New("switch the intent on")}
@@ -66,7 +68,8 @@ func TestRefusalIsLoggedAtEachAttempt(t *testing.T) {
 	})
 }
 
-// A reply that a shutdown postpones is not lost, and the log does not call it lost.
+// The platform can't be reached when the gateway stops, so the next process delivers the replies. The log must not say
+// that they were not delivered, but that they are kept.
 func TestPostponedReplyIsLoggedAsSuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -90,7 +93,8 @@ func TestPostponedReplyIsLoggedAsSuch(t *testing.T) {
 	})
 }
 
-// A failing store is logged once for each reply, however many previews it has.
+// The store fails while a reply grows. The log must contain this failure only once for each reply, however many
+// previews the reply has.
 func TestStoreFailureIsLoggedOncePerReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

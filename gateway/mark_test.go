@@ -11,7 +11,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// marking is a platform that can show a mark on waiting messages.
+// marking is a platform that can show a sign on messages that wait.
 type marking struct {
 	*platform
 	signs map[chat.MessageID]bool
@@ -31,7 +31,8 @@ func (m *marking) Mark(ctx context.Context, ref chat.MessageRef, waits bool) err
 	return nil
 }
 
-// After a kill at any time, no answered message keeps the mark of a waiting message.
+// The process is killed at some moment. After the next process has answered all messages, none of them may still show
+// the sign of a waiting message.
 func TestWaitingMarksAreRemovedAfterAKill(t *testing.T) {
 	ever := 0
 	for at := time.Duration(0); at < 9*time.Second; at += 130 * time.Millisecond {

@@ -31,8 +31,8 @@ func onlyOldGroup(o *gateway.Options) {
 	o.Overrides = []gateway.Override{{Match: access.Rule{Endpoint: "tg", Chat: "-5"}, Model: "Big_One"}}
 }
 
-// A group that becomes a supergroup keeps its history and its access. One or both updates may report the change of
-// the group, in either order, repeatedly, and after a restart.
+// A group becomes a supergroup and gets a new id. It must keep its history and its access, even if the platform reports
+// the change several times, and after a restart.
 func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	for name, c := range map[string]struct {
 		updates int
@@ -77,8 +77,8 @@ func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	}
 }
 
-// Messages that wait in the old group are answered in the new one, in order. A rate limit of the old group applies to
-// the new one, too.
+// A group becomes a supergroup while messages wait. They must be answered in the new group, in their order. A
+// rate-limit block of the old group must apply to the new group, too.
 func TestWaitingMessagesMoveWithTheirGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -106,7 +106,7 @@ func TestWaitingMessagesMoveWithTheirGroup(t *testing.T) {
 	})
 }
 
-// The store keeps nothing about a group without access, not even that the group has a new id.
+// A group without access gets a new id. The store must keep nothing about this group, not even its new id.
 func TestTheMoveOfAnUnknownGroupIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

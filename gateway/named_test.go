@@ -29,7 +29,7 @@ func (p threaded) Profile(to chat.Target) chat.Profile {
 	return profile
 }
 
-// button returns the button below the newest message, or "".
+// button returns the id of the button below the newest message, or "" if there is none.
 func (p threaded) button() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func TestOneCommandRunsAllOthers(t *testing.T) {
 	}
 }
 
-// A question that arrives as a command is treated like any other, on every platform.
+// A question that arrives as the command /ask must be treated like any other question, on every platform.
 func TestAskIsAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -167,7 +167,7 @@ func TestStopButton(t *testing.T) {
 		if got := h.sees(); len(got) != 1 || strings.Contains(got[0], "▌") || p.button() != "" {
 			t.Errorf("a person sees %q with button %q", got, p.button())
 		}
-		// A late press belongs to an answer that has ended, and does not stop the next answer.
+		// This press belongs to an answer that has ended. It must not stop the next answer.
 		h.answers["next"] = strings.Repeat("next ", 50)
 		h.say(t, inThread(ask("next")))
 		later(2 * time.Second)
@@ -213,7 +213,7 @@ func TestMessagesWithAStopButton(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h, p := openThreaded(t, func(o *gateway.Options) {
 				o.Endpoints[0].StopButton = tt.mode
-				o.Endpoints[0].Streaming.Cursor = "" // the button appears and disappears even without a cursor
+				o.Endpoints[0].Streaming.Cursor = "" // the button must appear and disappear even without a cursor
 			})
 			h.answers["long"] = strings.Repeat("word ", 30)
 			in := ask("long")
@@ -259,8 +259,8 @@ func (p drafting) Draft(ctx context.Context, _ chat.Target, id int64, _ chat.Out
 	return nil
 }
 
-// A draft's button stops the draft's answer, also in the next process. A late press does not affect a later answer, and
-// gets no reply.
+// A person presses the stop button of a draft. The press must stop the answer that the draft shows, even in the next
+// process. A second press of the same button must not stop a later answer, and gets no reply.
 func TestStopButtonOfADraft(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

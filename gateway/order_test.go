@@ -239,7 +239,7 @@ func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
 	})
 }
 
-// Stopping the gateway while it reads the unfinished work of earlier processes is a clean stop.
+// The gateway is stopped while it reads the unfinished work of earlier processes. Run must return without an error.
 func TestStopDuringTheStart(t *testing.T) {
 	g, err := gateway.New(gateway.Options{Store: memory.New(), Grace: time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -263,13 +263,14 @@ func (s stopAtStart) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return s.Store.Pending(ctx)
 }
 
-// A gateway that is stopped while it starts begins no turn after Run has returned: the next process answers the message.
+// The gateway is stopped while it starts. It must not begin a turn after Run has returned, so that the next process
+// answers the message.
 func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		store := memory.New()
 		in := ask("a")
-		in.More = true // its turn begins after a delay, when Run has returned
+		in.More = true // the queue waits for a further piece, so the turn would begin after Run has returned
 		if _, err := store.Accept(ctx, chat.Conversation{Endpoint: "tg", Chat: "7"}, in); err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +286,7 @@ func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 		if err := g.Run(ctx, func() { t.Error("it reports that it has started") }); err != nil {
 			t.Errorf("got %v", err)
 		}
-		later(10 * time.Second) // longer than the time between the parts of a message
+		later(10 * time.Second) // longer than a question waits for further pieces
 		if left, err := store.Pending(t.Context()); err != nil || len(left) != 1 {
 			t.Errorf("%d messages wait for the next process, %v", len(left), err)
 		}
@@ -351,7 +352,7 @@ func TestRefusedCredentialsStopOneEndpointOnly(t *testing.T) {
 	})
 }
 
-// A single refusal of the credentials may be the platform's mistake: the next connection works.
+// The platform refuses the credentials once, which may be a mistake of the platform. The endpoint must connect again.
 func TestOneRefusalOfCredentialsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &chat.SendError{Kind: chat.Auth, Err: errors.New("401")}
@@ -389,7 +390,7 @@ func TestCapabilitiesMustBeKept(t *testing.T) {
 	}
 }
 
-// mute is a platform that implements more interfaces than its capabilities list.
+// mute is a platform that implements interfaces for capabilities that it does not report.
 type mute struct{ *platform }
 
 func (mute) Capabilities() chat.Capabilities { return chat.Capabilities{} }
@@ -408,7 +409,8 @@ func TestStoppedQuestionIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// If a poll breaks off after it has worked for a while, the next poll soon follows, even if polls break off often.
+// Each connection breaks off after it has worked for a few seconds. The endpoint must connect again soon, even after
+// many interruptions.
 func TestCutPollsAreRetriedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -426,14 +428,15 @@ func TestCutPollsAreRetriedSoon(t *testing.T) {
 	})
 }
 
-// A message that arrives while its idle actor ends is answered at once, not after the next restart.
+// A message arrives while the actor of its conversation has no more work and ends. The message must be answered at
+// once, and not only after the next restart.
 func TestMessageWhileItsActorEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		store := l.openMoody(t)
 		l.steps = l.steps[1:]
 		store.set(func(m *moody) { m.drops = 5 * time.Second })
-		l.say(t, pressing("approve:none")) // after this there is nothing to do, so the actor ends
+		l.say(t, pressing("approve:none")) // after this press, there is nothing to do, so the actor ends
 		later(time.Second)
 		l.say(t, ask("light"))
 		later(20 * time.Second)
@@ -452,8 +455,8 @@ func (w *watched) Accept(ctx context.Context, c chat.Conversation, m chat.Inboun
 	return w.Store.Accept(ctx, c, m)
 }
 
-// A message that is longer than any person types is neither stored nor shown to a model. The sender is told that the
-// message is too long.
+// A message is longer than any person types. Its text must be neither stored nor shown to a model, and the sender must
+// be told that the message is too long.
 func TestTooLongMessageIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{}

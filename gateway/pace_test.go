@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// counting is a model with slow answers, which counts how many of them run at once.
+// counting is a model that answers slowly, and counts how many of its answers are written at the same time.
 type counting struct {
 	takes         time.Duration
 	mu            sync.Mutex
@@ -56,7 +56,8 @@ func waitingIn(t *testing.T, store *memory.Store, conversations int) {
 	}
 }
 
-// After a crash, unfinished conversations are resumed a few at a time. The conversations with the oldest messages come first.
+// After a crash, 500 conversations are unfinished. Only a few of them may be resumed at the same time, and those with
+// the oldest messages must come first.
 func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 500
@@ -88,8 +89,8 @@ func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	})
 }
 
-// A turn does not become too old while its conversation waits to be resumed, because its age counts only until the
-// start of the process.
+// A turn waits for a long time until its conversation is resumed. It must not become too old meanwhile, because the age
+// of a turn counts only until the start of the process.
 func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 200
@@ -122,7 +123,7 @@ func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	})
 }
 
-// Conversations that hang delay the others only for a limited time.
+// Some of the resumed conversations hang. They may delay the other conversations only for a limited time.
 func TestHangingConversationsDoNotBlockTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: time.Hour}
@@ -137,7 +138,7 @@ func TestHangingConversationsDoNotBlockTheRest(t *testing.T) {
 	})
 }
 
-// A conversation that waits to be resumed executes commands at once, and stops when the daemon stops.
+// A conversation waits to be resumed. It must execute commands at once, and must not delay the stop of the daemon.
 func TestConversationThatWaitsToResumeObeysCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: 20 * time.Second}

@@ -57,7 +57,7 @@ func (p *paned) Idle(ctx context.Context, _ chat.Target) error {
 	return p.do(ctx, func() { p.typing = false })
 }
 
-// opened returns the event that a person opened the pane.
+// opened returns the event that reports that a person has opened the pane.
 func opened() chat.Inbound {
 	in := ask("")
 	in.Kind, in.To.Thread, in.ID = chat.Opened, "9", "thread:9"
@@ -109,8 +109,8 @@ func TestAnOpenedPaneIsGreetedOnce(t *testing.T) {
 	})
 }
 
-// When people open a pane without threads, the pane only shows suggestions: nothing is sent or stored, and people
-// without access see no suggestions.
+// A person opens a pane without threads. The bot must only show suggestions in the pane, and must send and store
+// nothing. A person without access must see no suggestions.
 func TestAPaneWithoutThreads(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,8 @@ func TestAPaneWithoutThreads(t *testing.T) {
 	}
 }
 
-// After a kill at any time, the next process completes the greeting of an opened pane and the unfinished turn.
+// A person opens the pane, and perhaps asks a question, and then the process is killed. The next process must complete
+// the greeting and the answer.
 func TestAPaneSurvivesAKill(t *testing.T) { // D10
 	for at := time.Duration(0); at < 1500*time.Millisecond; at += 20 * time.Millisecond {
 		for _, question := range []string{"", "a"} {

@@ -41,8 +41,8 @@ func unfinished(t *testing.T, s gateway.Turns) int {
 	return len(left)
 }
 
-// D14: a reply that a chat refused until the deadline of its final stays in the store. When the next message of the
-// chat arrives, the reply is delivered.
+// D14: a chat refuses a reply until the deadline of its final has passed. The store must keep the reply, and the
+// gateway must deliver it when the next message of the chat arrives.
 func TestARefusedReplyIsDeliveredWithTheNextMessage(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		for name, refuse := range map[string]func(chat.Op, string) error{
@@ -73,7 +73,8 @@ func TestARefusedReplyIsDeliveredWithTheNextMessage(t *testing.T) {
 	}
 }
 
-// A reply that a chat refused is delivered at the next start, too. An interrupted reply is not generated again.
+// A chat refused a reply. The gateway must try again to deliver the reply at the next start. If the reply was
+// interrupted, the model must not be asked again.
 func TestARefusedReplyIsDeliveredAtTheNextStart(t *testing.T) {
 	for name, stop := range map[string]bool{"final": false, "stopped": true} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestARefusedReplyIsDeliveredAtTheNextStart(t *testing.T) {
 	}
 }
 
-// A reply that a chat refuses for a week is given up.
+// A chat refuses a reply for more than a week. The gateway must give up the reply.
 func TestARefusedReplyIsGivenUpAfterAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -128,8 +129,8 @@ func TestARefusedReplyIsGivenUpAfterAWeek(t *testing.T) {
 	})
 }
 
-// D14: a message whose edits the platform refuses does not delay other messages. The next question and /stop are
-// answered at once, and the message becomes final when an edit succeeds.
+// D14: the platform refuses all edits of a message. The next question and /stop must still be answered at once. When
+// edits succeed again, the message must lose its cursor.
 func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 	for _, err := range []error{errServer, &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Forbidden}} {
 		t.Run(err.Error(), func(t *testing.T) {
@@ -164,7 +165,8 @@ func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 	}
 }
 
-// Without /stop, a parked reply becomes final later. An interrupted reply stays as it was shown.
+// The platform refuses the edits of a reply, so the conversation continues with the next question. When edits succeed
+// again, the reply must become final. If it was interrupted, it must keep its visible text.
 func TestAParkedReplyIsMadeFinal(t *testing.T) {
 	for name, interrupted := range map[string]bool{"decided": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +205,8 @@ func TestAParkedReplyIsMadeFinal(t *testing.T) {
 	}
 }
 
-// A parked reply whose message could not be created still appears above the answers to later questions.
+// The messages of several replies can't be created for now. When they can be created again, the replies must appear in
+// the order of their questions.
 func TestParkedRepliesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -220,7 +223,8 @@ func TestParkedRepliesKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// While the platform refuses one reply and accepts other replies, the other replies overtake the refused reply.
+// The platform refuses one reply, but accepts a later reply. The later reply must be shown without waiting for the
+// refused reply.
 func TestARefusedMessageIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -243,7 +247,7 @@ func TestARefusedMessageIsOvertaken(t *testing.T) {
 	})
 }
 
-// After /undo, /forget and /new, no parked reply of the deleted history is shown.
+// A reply can't be delivered for now, and a person sends /undo, /forget or /new. The reply must not be shown later.
 func TestParkedReplyIsDeletedWithItsHistory(t *testing.T) {
 	for _, name := range []string{"undo", "forget", "new"} {
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +282,7 @@ func TestParkedReplyIsDeletedWithItsHistory(t *testing.T) {
 	}
 }
 
-// Commands are answered, even if many earlier replies can't be shown.
+// The platform refuses the answers to many commands. The answer to a further command must still be shown.
 func TestFailedLinesDoNotBlockCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -301,7 +305,8 @@ func TestFailedLinesDoNotBlockCommands(t *testing.T) {
 	})
 }
 
-// D4: a restart does not extend the deadline of a final message, for any error of the platform.
+// A final can't be delivered, and the daemon restarts. The restart must not extend the deadline until which the gateway
+// tries to deliver the final (D4).
 func TestDeadlineOfAFinalSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

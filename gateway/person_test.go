@@ -41,9 +41,9 @@ type platform struct {
 	mu       sync.Mutex
 	messages []*shown
 	accept   func(context.Context, chat.Inbound) error
-	runs     []error // the errors that the next Runs return at once
+	runs     []error // the errors that the next calls of Run return
 	started  int
-	lasts    time.Duration // the duration of a failing Run
+	lasts    time.Duration // the duration of a call of Run that fails
 	resumes  []string
 	fail     error                               // the error of every send; nil: sends succeed
 	refuses  func(op chat.Op, text string) error // chooses sends and edits to refuse; may be nil
@@ -54,11 +54,11 @@ type platform struct {
 	said     int
 	sent     int
 
-	sendPanics, editPanics int // number of the next calls that panic
+	sendPanics, editPanics int // how many of the next calls panic
 
 	files    map[string][]byte // attachments by id
 	fetched  []string
-	commands []chat.CommandSpec // of the menu
+	commands []chat.CommandSpec // commands of the menu
 	admins   []chat.UserID
 	menuFail error
 }
@@ -188,7 +188,7 @@ func (p *platform) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return nil
 }
 
-// Typing fails only while the whole platform is unreachable.
+// Typing fails only while no call can reach the platform.
 func (p *platform) Typing(ctx context.Context, _ chat.Target) error {
 	if err := p.pass(ctx); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (p *platform) Typing(ctx context.Context, _ chat.Target) error {
 	return nil
 }
 
-// pass waits for the duration of a call.
+// pass waits as long as one call takes, and returns an error if the call fails.
 func (p *platform) pass(ctx context.Context) error {
 	p.mu.Lock()
 	hangs, cut := p.hangs, p.cut
@@ -242,7 +242,7 @@ func (p *platform) say(t *testing.T, in chat.Inbound) {
 	}
 }
 
-// ask returns a text of a person in a private chat, addressed to the bot.
+// ask returns a text message that a person sends to the bot in a private chat.
 func ask(text string) chat.Inbound {
 	return chat.Inbound{To: chat.Target{Chat: "7"}, Sender: chat.Sender{ID: "7"}, Text: text, Addressed: true, At: time.Now()}
 }
@@ -260,7 +260,7 @@ func (p *platform) menu() []chat.CommandSpec {
 	return p.commands
 }
 
-// sees returns the last text of every message.
+// sees returns the current text of every message.
 func (p *platform) sees() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,22 +275,22 @@ func (p *platform) sees() []string {
 type script struct {
 	mu    sync.Mutex
 	turns []agent.Turn
-	ended []error // by turn: the cause of the end of its context
-	// answers has answers by user message; the default is "re: " and the message.
+	ended []error // for each turn: why its context had ended when the turn ended; nil: it had not ended
+	// answers contains the answer to each user message. The default is "re: " and the message.
 	answers     map[string]string
 	stop        map[string]agent.StopReason // fail with this reason after the answer's words
 	panics      bool
 	hangs       bool                // the model runs until the turn is ended
 	result      func(*agent.Result) // changes the result of a turn
 	interrupted func(*agent.Result) // changes the result of an interrupted turn
-	calls       int                 // model calls of a turn; each but the first reads steering messages before it
+	calls       int                 // number of model calls in a turn; before each but the first, new messages are read
 }
 
 func newScript() *script {
 	return &script{answers: map[string]string{}, stop: map[string]agent.StopReason{}}
 }
 
-// wordTime is the duration of a word.
+// wordTime is the time that the script takes for a word.
 const wordTime = 100 * time.Millisecond
 
 func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -350,7 +350,7 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 	return res, nil
 }
 
-// byModel attributes the whole usage to the one model.
+// byModel attributes the whole usage of a result to the result's model.
 func byModel(r *agent.Result) {
 	r.UsageByModel = []agent.ModelUsage{{Model: r.Model, Usage: r.Usage, Calls: r.ModelCalls, Estimate: r.Estimate, EstimatedPrompt: r.EstimatedPrompt, EstimatedCompletion: r.EstimatedCompletion}}
 }

@@ -91,8 +91,8 @@ func calling(name, arguments string) []agent.Completion {
 
 const address = "https://example.org/a?b=c"
 
-// If text in a question or its history was not typed by the asker, the bot asks before it remembers, deletes or fetches
-// anything.
+// A question or the history contains text that the asker did not type. The bot must then ask people before it remembers
+// or deletes a fact, or fetches a URL that the asker did not type.
 func TestOutsideContentHasNoAuthority(t *testing.T) {
 	file := func(in chat.Inbound) chat.Inbound {
 		in.Attachments = []chat.Attachment{{ID: "txt", Name: "a.txt", MediaType: "text/plain"}}
@@ -108,10 +108,10 @@ func TestOutsideContentHasNoAuthority(t *testing.T) {
 		return in
 	}
 	for name, tt := range map[string]struct {
-		before []chat.Inbound // each is answered without a tool call
+		before []chat.Inbound // earlier messages, which are answered without a tool call
 		says   chat.Inbound
 		asks   bool // whether the bot asks before it remembers
-		reads  bool // whether it fetches without asking
+		reads  bool // whether the bot fetches without asking
 		busy   gateway.Busy
 	}{
 		"typed":                   {says: typed, reads: true},
@@ -168,8 +168,8 @@ func TestOutsideContentHasNoAuthority(t *testing.T) {
 	}
 }
 
-// An MCP server writes the descriptions of its tools. Once the model has read such descriptions, people must approve
-// each fact that the bot wants to remember.
+// The author of an MCP server writes the descriptions of its tools. Once the model has read such a description, people
+// must approve each fact that the bot wants to remember.
 func TestToolDescriptionsAreOutsideContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -184,7 +184,7 @@ func TestToolDescriptionsAreOutsideContent(t *testing.T) {
 	})
 }
 
-// A person's facts are shown to a group only if that person agrees. Not even an admin can agree to this for another person.
+// The bot may show a person's facts to a group only if that person agrees. Not even an admin may agree for another person.
 func TestRecallInAGroupAsksThePerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, d := newLab(), newDesk(t)
@@ -219,7 +219,8 @@ func TestRecallInAGroupAsksThePerson(t *testing.T) {
 	})
 }
 
-// Neither the content nor the name of a file can close the frame that marks it as outside content.
+// A frame marks the content of a file as outside content. Neither the content nor the name of the file may be able to
+// close this frame.
 func TestAFileCannotCloseItsFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -236,8 +237,8 @@ func TestAFileCannotCloseItsFrame(t *testing.T) {
 	})
 }
 
-// Forwarded text was not typed by the sender. Forwarded text is neither a command, nor a yes, nor a typed URL, and
-// the model sees where the text begins and ends.
+// The sender did not type a forwarded text. So the text must not count as a command, a yes or a typed URL, and the
+// model must see where the text begins and ends.
 func TestForwardedText(t *testing.T) {
 	passed := func(in chat.Inbound, from chat.Origin) chat.Inbound {
 		in.Origin = from

@@ -30,7 +30,7 @@ func TestSteeringReachesTheRunningTurn(t *testing.T) {
 		h.calls = 0
 		h.say(t, ask("d"))
 		later(150 * time.Millisecond)
-		h.say(t, ask("e")) // no model call follows, so it becomes the next turn
+		h.say(t, ask("e")) // no model call follows in this turn, so the message becomes the next turn
 		later(5 * time.Second)
 		equal(t, "messages", h.sees()[1:], []string{"re: d", "re: e"})
 		equal(t, "the last turn", h.told(2), []string{
@@ -271,7 +271,7 @@ func TestVoiceMessagesAreTranscribed(t *testing.T) {
 	})
 }
 
-// The tokens of a turn are counted, however the turn ends.
+// A new message interrupts a turn. The tokens of the interrupted turn must be counted.
 func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -291,8 +291,8 @@ func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	})
 }
 
-// A client splits a long paste. Only the first piece of the paste mentions the bot. Messages of other people between
-// the pieces are not part of the paste.
+// In a group, a chat app splits a long pasted text into pieces. Only the first piece mentions the bot. The pieces must
+// form one question, without the messages of other people between them.
 func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -319,7 +319,8 @@ func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 	})
 }
 
-// A question of many pieces counts as one waiting question.
+// A question of many pieces must count as one waiting question. If the pieces are too long together, the sender must
+// get only one line about this.
 func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.MaxQueued = 1 })
@@ -346,7 +347,7 @@ func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 	})
 }
 
-// Many messages of one person are merged into questions that fit the model's context window.
+// One person sends many messages. They must be merged into questions that fit the model's context window.
 func TestManyMessagesBecomeQuestionsThatFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models, o.MaxQueued = models(), 20 })
@@ -362,7 +363,7 @@ func TestManyMessagesBecomeQuestionsThatFit(t *testing.T) {
 	})
 }
 
-// A question that is too long for the model is not kept in the history.
+// A question is too long for the model. The history must not keep the question.
 func TestTooLongQuestionIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -379,7 +380,8 @@ func TestTooLongQuestionIsNotKept(t *testing.T) {
 	})
 }
 
-// If a turn becomes too long after tools ran, their calls stay in the history and their files are sent.
+// A turn becomes too long for the model after tools have run. The history must keep the tool calls, and people must get
+// the tools' files.
 func TestTooLongAfterToolsKeepsTheirResults(t *testing.T) {
 	for _, stop := range []agent.StopReason{agent.StopTooLong, agent.StopNoRoom} {
 		synctest.Test(t, func(t *testing.T) {

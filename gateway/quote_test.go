@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// byPerson returns a text of a person in a group's thread.
+// byPerson returns a text message that a person sends to the bot in a thread of a group.
 func byPerson(thread chat.ThreadID, user chat.UserID, name, text string) chat.Inbound {
 	in := ask(text)
 	in.To, in.Sender = chat.Target{Chat: "-5", Thread: thread, Kind: chat.Group}, chat.Sender{ID: user, Name: name}
@@ -31,7 +31,8 @@ func (h house) question() agent.Message {
 	return q
 }
 
-// The model reads the messages that a question refers to, in order and with their authors. Quoted messages are outside content.
+// A question quotes several messages. The model must read them in order and with their authors, and they must count as
+// outside content.
 func TestQuotedMessageReachesTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -60,8 +61,8 @@ func TestQuotedMessageReachesTheModel(t *testing.T) {
 	})
 }
 
-// The model is told that the platform does not show the quoted message, so that it can say so. A message without a
-// text of its own still counts as a bare mention of the bot.
+// A question quotes a message whose content the platform does not show. The model must read that it can't see the
+// message. If the person wrote nothing but the bot's name, the hidden message must not count as a question.
 func TestReplyToAHiddenMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -82,8 +83,8 @@ func TestReplyToAHiddenMessage(t *testing.T) {
 	})
 }
 
-// In a private chat, the model reads no names of people. The bot's own words count as outside content, because an
-// answer that /new removed may repeat a web page.
+// In a private chat, a person quotes an earlier answer of the bot. The quote must count as outside content, because the
+// answer may repeat a web page. The model must not read the person's name.
 func TestAReplyToTheBotInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -98,7 +99,8 @@ func TestAReplyToTheBotInPrivate(t *testing.T) {
 	})
 }
 
-// The newest answer is already in the history. An older answer is quoted.
+// A person replies to an answer of the bot. If it is the newest answer, the question must not quote it, because the
+// model reads it at the end of the history. Otherwise the question must quote it.
 func TestAReplyToTheNewestAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -120,7 +122,8 @@ func TestAReplyToTheNewestAnswer(t *testing.T) {
 	})
 }
 
-// Two answers with the same beginning are told apart, and a short quote does not count as a part of a long answer.
+// A person quotes an older answer that begins like the newest answer, or quotes only a short part of an answer. The
+// gateway must not take the quote for a quote of the newest answer.
 func TestReplyToOneOfTwoSimilarAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -165,7 +168,7 @@ type reading struct {
 	*platform
 	asked   []chat.MessageID
 	private bool
-	stands  []chat.Quote // the messages of a private thread
+	stands  []chat.Quote // the earlier messages of a private thread
 }
 
 func (r *reading) Capabilities() chat.Capabilities {
@@ -189,8 +192,8 @@ func (r *reading) ReadThread(_ context.Context, _ chat.Target, before chat.Messa
 	}, nil
 }
 
-// With the first question in a thread, and only then, the model reads the thread's beginning and its newest
-// messages.
+// With the first question in a thread, the model must also read the beginning of the thread and its newest messages.
+// With later questions, the model must not read them again.
 func TestAThreadReachesTheModelOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *reading
@@ -216,8 +219,8 @@ func TestAThreadReachesTheModelOnce(t *testing.T) {
 	})
 }
 
-// In a thread of a private chat, the model also reads the earlier messages, without the greeting at the start of a
-// pane's thread.
+// A person asks in a thread of a private chat. The model must also read the thread's earlier messages, but not the
+// bot's greeting.
 func TestAThreadInPrivateReachesTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands []chat.Quote
@@ -261,7 +264,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			h.say(t, byPerson("9", "1", "Ann", "a"))
 			later(2 * time.Second)
 			unaddressed("9", "b", true)
-			h.say(t, byPerson("7", "1", "Ann", "c")) // begins another thread; the next message there comes while this one is being answered
+			h.say(t, byPerson("7", "1", "Ann", "c")) // the first message of another thread; the next one there comes during its answer
 			early := byPerson("7", "1", "Ann", "d")
 			early.Addressed, early.Follows = false, true
 			later(100 * time.Millisecond)

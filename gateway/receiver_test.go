@@ -17,7 +17,8 @@ import (
 
 // In these tests, one replica receives messages, and other replicas may answer them.
 
-// If only the receiver can answer, it owns all chats. The next receiver takes over all chats.
+// On some platforms, only the replica that receives can answer. It must own all chats. When it stops, the next receiver
+// must take over all chats.
 func TestOnlyTheReceiverCanAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Endpoints[0].Platform.(*branch).owns = true })
@@ -43,7 +44,7 @@ func TestOnlyTheReceiverCanAnswer(t *testing.T) {
 	})
 }
 
-// A person's turns are counted over all replicas.
+// A person writes in chats of several replicas. The limit of turns per minute must count the person's turns at all replicas.
 func TestReplicasCountTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, true, func(o *gateway.Options) { o.Limits = access.Limits{TurnsPerMinute: 2} })
@@ -63,13 +64,14 @@ func TestReplicasCountTurns(t *testing.T) {
 	})
 }
 
-// adopter is an adapter that keeps data of a message until the answer, and works while another replica receives.
+// adopter is an adapter that must get each message before it is answered, and that has work to do while another replica
+// receives.
 type adopter struct {
 	*branch
 	mu      sync.Mutex
 	adopted []chat.MessageID
 	working bool
-	both    bool // it received while it was on standby
+	both    bool // the adapter received while it was on standby
 }
 
 func (a *adopter) Adopt(in chat.Inbound) chat.Inbound {
@@ -102,8 +104,8 @@ func (a *adopter) Run(ctx context.Context, from chat.Resume, accept func(context
 	return a.branch.Run(ctx, from, accept)
 }
 
-// The adapter of the replica that answers gets each message by Adopt and does its work, although another replica
-// receives the messages.
+// One replica receives all messages. The adapter of the replica that answers must get each message through Adopt, and
+// the adapter that does not receive must be on standby.
 func TestReplicasAdoptMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var adapters []*adopter
@@ -148,7 +150,8 @@ func TestReplicasAdoptMessages(t *testing.T) {
 	})
 }
 
-// A replica that stops keeps a chat with a running turn, even if the chat has moved (F54).
+// A replica stops while a turn runs in a chat whose id has changed. The replica must keep this chat until the turn has
+// ended (F54).
 func TestReplicaKeepsAMovedChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)

@@ -18,7 +18,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// mortal is a store that a killed process can't reach: its later writes have no effect.
+// mortal is a store that a process uses until the test kills the process. Later writes of the killed process have no effect.
 type mortal struct {
 	gateway.Store
 	mu   sync.Mutex
@@ -112,8 +112,7 @@ func (l *life) begin(t *testing.T, change func(*gateway.Options)) {
 	})
 }
 
-// kill ends the process without a shutdown: neither its calls to the platform nor its writes have any effect from now
-// on.
+// kill kills the process without a shutdown. From now on, neither its calls to the platform nor its writes have any effect.
 func (l *life) kill() {
 	l.mortal.die()
 	l.platform.mu.Lock()
@@ -172,7 +171,8 @@ func TestGracefulRestartFinishesTheAnswer(t *testing.T) {
 	})
 }
 
-// A turn that takes longer than each run of the daemon does not count as one that crashes the daemon.
+// The daemon is stopped and started many times during one turn. The turn must be completed in the end, because a
+// shutdown does not count as a crash.
 func TestManyGracefulRestartsFinishTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -335,7 +335,8 @@ func TestBlocksSurvive(t *testing.T) { // D4
 	})
 }
 
-// D9, D10: a final that a person stopped does not continue after a restart.
+// D9, D10: a person stops a reply whose final can't be shown yet. The store must record this, so that the final is not
+// shown after a restart.
 func TestAStopIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

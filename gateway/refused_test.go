@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// refuses reports whether a call fails now because the lease has ended.
+// refuses reports whether the given call must fail now, as if the lease had ended.
 func (s *severed) refuses(call string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,8 +44,8 @@ func (s *severed) CountTurn(ctx context.Context, p chat.Person, limit int) (bool
 	return s.Store.CountTurn(ctx, p, limit)
 }
 
-// If the store refuses a write about a person because the lease has ended, people notice nothing: the next owner does
-// everything.
+// The store refuses a write because the lease has ended. People must not see an error, and must get one answer from the
+// next owner of the chat.
 func TestReplicaWithoutLeaseShowsNoError_F41(t *testing.T) {
 	stranger := ask("let me in")
 	stranger.Sender.ID = "20"

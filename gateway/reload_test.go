@@ -67,14 +67,15 @@ func (h house) reload(t *testing.T, change func(*gateway.Options)) {
 	synctest.Wait()
 }
 
-// connected returns options whose endpoint tg has the given adapter.
+// connected returns a function that gives the endpoint tg in the options the given adapter.
 func connected(p gateway.Platform) func(*gateway.Options) {
 	return func(o *gateway.Options) {
 		o.Endpoints = []gateway.Endpoint{{ID: "tg", Platform: p, Streaming: preview.Config{Enabled: true, MinTokens: 1, Cursor: "▌"}}}
 	}
 }
 
-// A running turn ends with the options with which it began. The turn after a reload has the new options.
+// A reload happens while a turn runs. The turn must end with the options with which it began, and the next turn must
+// have the new options.
 func TestReload_runningAnswer(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,8 +108,8 @@ func TestReload_runningAnswer(t *testing.T) {
 	}
 }
 
-// A running reply continues in its message, with the new token. The new adapter continues to receive at the position
-// where the old adapter ended.
+// A reload replaces an adapter, whose token was revoked, while a reply is shown. The reply must continue in its message
+// through the new adapter. The new adapter must continue to receive where the old adapter stopped.
 func TestReload_replacesAnAdapter(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +138,8 @@ func TestReload_replacesAnAdapter(t *testing.T) {
 	}
 }
 
-// Accepted messages of a removed endpoint are answered. When an endpoint is removed and added again, its state is the same.
+// A reload removes an endpoint. Messages that were accepted before must still be answered. When another reload adds the
+// endpoint again, its state must be the same as before.
 func TestReload_removesAndAddsAnEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -173,7 +175,7 @@ func sorted(list []string) []string {
 	return list
 }
 
-// An added endpoint continues the unfinished work of an earlier process.
+// A reload adds an endpoint at which an earlier process left unfinished work. The endpoint must continue this work.
 func TestReload_resumesWorkOfANewEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -190,7 +192,7 @@ func TestReload_resumesWorkOfANewEndpoint(t *testing.T) {
 	})
 }
 
-// A 429 applies to the endpoint, even after its adapter is replaced.
+// The platform answers a call with status 429, and then a reload replaces the adapter. The rate-limit block must still apply.
 func TestReload_keepsBlocks(t *testing.T) { // D4
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -244,7 +246,8 @@ func TestReload_refusesWithoutAChange(t *testing.T) {
 	})
 }
 
-// Access and limits change at once. The counters of the limits continue after a reload.
+// A reload changes access and usage limits. The changes must apply at once, and turns that were counted before must
+// still count.
 func TestReload_accessAndLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Limits = access.Limits{TurnsPerMinute: 2} })
@@ -280,7 +283,7 @@ func TestReload_setsTheMenuAgain(t *testing.T) {
 	})
 }
 
-// An endpoint that stopped because of its credentials connects again at a reload.
+// An endpoint has stopped because the platform refused its credentials. A reload must make the endpoint connect again.
 func TestReload_triesAStoppedEndpointAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -300,7 +303,7 @@ func TestReload_triesAStoppedEndpointAgain(t *testing.T) {
 	})
 }
 
-// A running conversation follows changed options of its queue.
+// A reload changes options of the message queue. The queues of running conversations must follow the new options.
 func TestReload_waitingMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Interrupt, 1 })
@@ -320,7 +323,7 @@ func TestReload_waitingMessages(t *testing.T) {
 	})
 }
 
-// With many reloads at any moment, no answer is lost, duplicated or left with a cursor.
+// Many reloads happen at various moments. No answer may be lost, duplicated or left with a cursor.
 func TestReload_manyTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -341,7 +344,7 @@ func TestReload_manyTimes(t *testing.T) {
 	})
 }
 
-// A tool call that waits for approval keeps its question over a reload.
+// A reload happens while a tool call waits for approval. The question must stay open.
 func TestReload_keepsAQuestionOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

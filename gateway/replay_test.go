@@ -35,7 +35,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 				}
 				switch c {
 				case "while nobody was there":
-					later(10 * time.Minute) // the time limit is over, and the press arrives now
+					later(10 * time.Minute) // the approval timeout is over, but people may still decide for a while after the restart
 				case "too late":
 					later(20 * time.Minute)
 				}
@@ -45,7 +45,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 				l.open(t, func(o *gateway.Options) { o.MaxAge = 15 * time.Minute })
 				switch c {
 				case "as it was pressed":
-				case "yes": // before the question is shown again
+				case "yes": // the "yes" comes before the next process shows the question again
 					l.say(t, ask("yes"))
 				case "before it is taken up":
 					l.say(t, pressing(approve))
@@ -70,7 +70,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 	}
 }
 
-// A call that was running when the process died is not repeated, and the model is told so.
+// A process dies while a tool call runs. The next process must not repeat the call, and must tell the model that its
+// outcome is unknown.
 func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -90,8 +91,8 @@ func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	})
 }
 
-// People can't approve a question that is not visible yet: while a rate limit delays the question, a "yes" refers to
-// something else.
+// A rate limit delays a question for approval, and a person writes "yes". The "yes" must not approve the tool call,
+// because the person could not see the question yet.
 func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -118,7 +119,8 @@ func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 	})
 }
 
-// A "yes" that waits in the queue does not answer a later question, even if a restarted process reads the "yes" again.
+// A "yes" waits in the queue while a tool call runs. It must not answer a later question for approval, even if the next
+// process reads the "yes" again.
 func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -149,7 +151,8 @@ func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 	})
 }
 
-// A change that a tool made stays in the history, even if the answer was interrupted before it had any text.
+// A tool has changed something, and then the answer is interrupted before it has any text. The history must keep the
+// tool call.
 func TestInterruptedAfterAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -174,8 +177,8 @@ func TestInterruptedAfterAChange(t *testing.T) {
 	})
 }
 
-// After a restart, a tool's change stays in the history as well, even if the turn is interrupted before it asks the
-// model again.
+// A process dies during a tool call that changes something. The next process resumes the turn, and a new message
+// interrupts it before it asks the model again. The history must keep the tool call.
 func TestInterruptedWhileItResumesAfterAChange(t *testing.T) {
 	for _, text := range []string{"I switch it on. ", ""} {
 		synctest.Test(t, func(t *testing.T) { interruptedAfterAChange(t, text) })
@@ -210,7 +213,8 @@ func interruptedAfterAChange(t *testing.T, text string) {
 	}
 }
 
-// A call that waits for approval is proposed again, even if its turn is old and many processes died.
+// A tool call waits for approval, and several processes die one after the other. The next process must still ask for
+// approval, although the turn is old.
 func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -232,7 +236,8 @@ func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// A resumed turn that waits for a person does not count as too old when an edit of its question restarts it.
+// A resumed turn waits for a person's approval, and then an edit of its question makes the turn start over. The turn
+// must not count as too old.
 func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -253,7 +258,8 @@ func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// A running call does not wait for a person, so its turn may become too old.
+// A process dies while an approved tool call runs. This turn no longer waits for a person, so the next process must
+// close it if it is too old.
 func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -274,8 +280,8 @@ func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	})
 }
 
-// A process may have died because of a running call. The next process neither repeats the running call nor asks
-// people again, even if the call is read-only. A call that /stop ended is repeated.
+// A process dies while a tool call runs, perhaps because of this call. The next process must neither repeat the call nor ask
+// people again, even if the call is read-only. If a shutdown ended the call instead, the next process must repeat it.
 func TestReadOnlyCallAfterAKill(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(*lab)
@@ -305,8 +311,8 @@ func TestReadOnlyCallAfterAKill(t *testing.T) {
 	}
 }
 
-// Files that tools made before a crash are delivered. The platform of this test can't send files, so people see the
-// names of the files.
+// A tool makes a file, and then the process crashes. The next process must deliver the file. The platform of this test
+// can't send files, so people must see the name of the file.
 func TestFilesSurviveACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -329,7 +335,8 @@ func TestFilesSurviveACrash(t *testing.T) {
 	})
 }
 
-// After a crash, messages that steered the running turn belong to its question, and the model reads them once.
+// A message is passed to the running turn (gateway.Steer), and then the process crashes. In the next process, the
+// message must belong to the turn's question, and the model must read it only once.
 func TestSteeringReachesTheModelOnceAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -342,7 +349,7 @@ func TestSteeringReachesTheModelOnceAfterACrash(t *testing.T) {
 		l.say(t, pressing(l.button("approve:")))
 		later(5 * time.Second)
 		l.say(t, ask("and blue"))
-		later(10 * time.Second) // the next call waits for approval
+		later(10 * time.Second) // now the next tool call waits for approval
 		l.kill()
 		l.open(t, steer)
 		later(5 * time.Second)
@@ -358,7 +365,7 @@ func TestSteeringReachesTheModelOnceAfterACrash(t *testing.T) {
 	})
 }
 
-// A call that can't be stored is not run.
+// The store can't record that a tool call begins. The call must not run.
 func TestFullDiskPreventsChangingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -388,7 +395,7 @@ func (f *forgetful) Note(ctx context.Context, turn string, steps ...chat.Step) e
 	return f.Store.Note(ctx, turn, steps...)
 }
 
-// A tool's large pictures are shown to the model once, not in each later turn.
+// A tool returns a large picture. The model must see the picture in this turn, but not in later turns.
 func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -416,8 +423,8 @@ func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
 	})
 }
 
-// If the asker has lost access, the next process does not continue an answer that a crash interrupted, and runs no
-// tool for the asker.
+// A crash interrupts an answer, and the asker loses access before the next process starts. This process must not
+// continue the answer, and must not run a tool for the asker.
 func TestAskerLosesAccessBeforeTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -17,7 +17,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// severed is a store that a replica may be unable to reach.
+// severed is one replica's connection to the shared store. The test can interrupt the connection.
 type severed struct {
 	*memory.Store
 	mu   sync.Mutex
@@ -68,7 +68,7 @@ func (s *severed) Record(ctx context.Context, turn string, parts ...chat.Part) e
 	return s.Store.Record(ctx, turn, parts...)
 }
 
-// Begin fails while the store considers the lease ended.
+// Begin fails as long as lost is greater than 0, as if the lease had ended.
 func (s *severed) Begin(ctx context.Context, t chat.Turn) error {
 	s.mu.Lock()
 	lost := s.lost
@@ -100,7 +100,7 @@ func fleet(t *testing.T, n int, one bool, change func(*gateway.Options)) (list [
 	return list
 }
 
-// joined starts one more replica.
+// joined starts one more replica of the same fleet.
 func (f *fellow) joined(t *testing.T, change func(*gateway.Options)) *fellow {
 	t.Helper()
 	next := &fellow{branch: &branch{platform: f.platform, one: f.one}, script: f.script, store: &severed{Store: f.store.Another()}}
@@ -128,7 +128,8 @@ func in(c chat.ChatID, m chat.Inbound) chat.Inbound {
 	return m
 }
 
-// The receiver stores a message, and the chat's owner answers it. The answers are in order, for any receiving replica.
+// Any replica may receive a message and store it, but only the owner of the chat answers. The answers must be in the
+// order of the messages.
 func TestReplicasAnswerInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, false, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Queue, 20 })
@@ -152,7 +153,7 @@ func TestReplicasAnswerInOrder(t *testing.T) {
 	})
 }
 
-// The chats are distributed over the replicas.
+// People write in several chats. The chats must be distributed evenly over the replicas.
 func TestReplicasShareTheChats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, true, nil)
@@ -177,7 +178,8 @@ func TestReplicasShareTheChats(t *testing.T) {
 	})
 }
 
-// A command, an edit or a deletion that one replica receives reaches the owner of the chat within 200 ms.
+// One replica receives a command, an edit or a deletion, and another replica owns the chat. The owner must get the
+// event within 200 ms.
 func TestReplicasForwardToTheOwner(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -215,8 +217,8 @@ func TestReplicasForwardToTheOwner(t *testing.T) {
 	}
 }
 
-// A replica that can't renew its lease makes no more calls. After the end of the lease, another replica continues in
-// the same message. Later, the first replica registers again.
+// A replica can't renew its lease. It must make no more calls to the platform. After the end of the lease, another replica
+// must continue the reply in the same message. When the first replica reaches the store again, it must register again.
 func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)
@@ -241,7 +243,7 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 		r[0].store.sever(false)
 		later(time.Minute)
 		equal(t, "people see", r[0].sees(), []string{strings.TrimSpace(long)})
-		r[1].say(t, in("other", ask("b"))) // the chat belongs to the replica that came back
+		r[1].say(t, in("other", ask("b"))) // this new chat goes to the replica that has come back
 		before := r[0].last()
 		later(5 * time.Second)
 		if r[0].last().Equal(before) {
@@ -253,8 +255,8 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	})
 }
 
-// A turn whose replica loses its lease several times is run again each time, because the turn does not crash the
-// process. The limit of three runs applies only to turns that crash a process.
+// The replica that runs a turn loses its lease several times. The turn must be run again each time, because it does not
+// crash the process. (The limit of three attempts applies only to turns that crash a process.)
 func TestLostLeasesAreNotTheTurnsFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]
@@ -275,7 +277,8 @@ func TestLostLeasesAreNotTheTurnsFault(t *testing.T) {
 	})
 }
 
-// The chats of a dead replica are taken over when its lease ends, not at the next regular check.
+// A replica dies. Another replica must take over its chats when the lease ends, and not only at the next regular search
+// for work.
 func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dies := fleet(t, 1, true, nil)[0]
@@ -283,7 +286,7 @@ func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 		goesOn := dies.joined(t, nil)
 		dies.answers["a"] = strings.Repeat("word ", 150)
 		dies.say(t, ask("a"))
-		later(2700 * time.Millisecond) // the lease was just renewed
+		later(2700 * time.Millisecond) // right after a renewal of the lease
 		dies.store.sever(true)
 		later(chat.LeaseTime + 50*time.Millisecond)
 		if begun, _ := goesOn.runs(); begun != 2 {
@@ -292,13 +295,14 @@ func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	})
 }
 
-// The last edit of a reply that was taken over is repeated, because the earlier owner may still edit the message. The edit is
-// not repeated if only this replica has edited the message, even if the turn starts over because the question was edited.
+// A replica that takes over a reply repeats the last edit, because the earlier owner may still edit the message. Here
+// the earlier owner has shown nothing. So the replica must not repeat its own edits, even if the turn starts over
+// because the question was edited.
 func TestReplicaRepeatsNoEditOfItsOwnMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)
 		r[0].answers["a"] = strings.Repeat("word ", 150)
-		r[0].store.sever(true) // so the first owner shows nothing
+		r[0].store.sever(true) // so the first owner of the chat shows nothing
 		r[0].say(t, revised(chat.Text, "m1", "a"))
 		for len(r[0].sees()) == 0 {
 			later(100 * time.Millisecond)
@@ -312,7 +316,7 @@ func TestReplicaRepeatsNoEditOfItsOwnMessage(t *testing.T) {
 	})
 }
 
-// counted is a platform that counts the calls of the whole endpoint.
+// counted is a platform with a limit that counts the calls of the whole endpoint.
 type counted struct{ *branch }
 
 func (c counted) Profile(to chat.Target) chat.Profile {
@@ -321,8 +325,8 @@ func (c counted) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// When a replica stops gracefully, the others get its unused part of a limit at once. If the other replicas had to
-// wait, a limit per minute would be blocked for a minute after each restart.
+// A replica stops gracefully. The other replicas must get the unused part of its share of a rate limit at once.
+// Otherwise a part of a limit per minute would be unusable for a minute after each restart.
 func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Endpoints[0].Platform = counted{o.Endpoints[0].Platform.(*branch)} })
@@ -346,15 +350,15 @@ func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if made == 0 || held < made || held > made+2 { // up to two typing calls were made besides
+		if made == 0 || held < made || held > made+2 { // the replica also made up to two calls for typing indicators
 			t.Errorf("the replica that stopped holds %d of 30 calls, want about the %d that it has made", held, made)
 		}
 	})
 }
 
-// A replica that stops finishes its running answers, while the other replicas answer new messages. If another replica
-// restarted these answers, their text would not grow for a while. The last replica hands over at once, because nobody
-// else answers until the next process starts.
+// A replica that is stopping must complete its running answers, while the other replicas answer new messages. (If
+// another replica continued these answers, their text would not grow for a while.) If no other replica runs, the
+// stopping replica must stop early, because nobody answers new messages until the next process starts.
 func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
 	const soon = 6 * time.Second // a sixth of the grace period, and the last edit
 	for _, replicas := range []int{1, 2} {
@@ -389,7 +393,8 @@ func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
 	}
 }
 
-// A reply that is handed over continues at once, so it is not marked as stopped.
+// A replica stops during a reply, and another replica continues the reply at once. At no time may people see the mark
+// of a stopped reply.
 func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) {
@@ -420,14 +425,14 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	})
 }
 
-// An adapter always knows how many replicas receive, because it paces the reading of missed messages by itself. An
-// adapter also keeps shared resources, such as a webhook, while another replica needs them.
+// An adapter must always know how many replicas receive. It needs this number to slow down its reading of missed
+// messages, and to keep a shared resource, such as a webhook, while another replica needs it.
 func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := fleet(t, 3, one, nil)
-				know := func(when string, want ...string) { // want has, for each replica that receives, the number of other receivers and of older ones
+				know := func(when string, want ...string) { // want: for each receiving replica, the numbers of other and of older receivers
 					t.Helper()
 					var got []string
 					for _, f := range r {
@@ -454,8 +459,8 @@ func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	}
 }
 
-// A replica that stops asks the store which replicas receive, because another replica may have just started. A
-// replica without a lease can't find this out.
+// A replica that is stopping must ask the store which replicas receive, because another replica may just have started.
+// A replica without a lease can't find this out.
 func TestStoppingReplicaKnowsTheRemainingReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, false, nil)
@@ -481,8 +486,8 @@ func TestStoppingReplicaKnowsTheRemainingReceivers(t *testing.T) {
 	})
 }
 
-// Strangers write to all replicas at once. Over all replicas together, only three strangers get codes, and the other
-// strangers get no answer at all.
+// Strangers write to all replicas at the same time. All replicas together must send codes to only three strangers. The
+// other strangers must get no answer at all.
 func TestReplicasLetThreeStrangersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
@@ -511,7 +516,7 @@ func TestReplicasLetThreeStrangersWait(t *testing.T) {
 	})
 }
 
-// A replica that has joined finds itself among the known replicas, even before its first renewal has ended.
+// A replica has registered, and its first renewal hangs. The replica must already list itself among the known replicas.
 func TestReplicasKnowThemselvesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := make(chan struct{})
@@ -529,7 +534,7 @@ func TestReplicasKnowThemselvesAtOnce(t *testing.T) {
 	})
 }
 
-// A pairing at one replica applies to all of them, and so does a rate limit.
+// One replica lets a person in, or gets a rate-limit block. Both must apply at all replicas.
 func TestReplicasShareAccessAndBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
@@ -572,7 +577,7 @@ func TestReplicasShareAccessAndBlocks(t *testing.T) {
 	})
 }
 
-// An operator can delete a conversation at any replica.
+// An operator must be able to delete a conversation, or a person's data, at any replica.
 func TestOperatorDeletesAtAnyReplica(t *testing.T) {
 	for _, erase := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -608,8 +613,8 @@ func TestOperatorDeletesAtAnyReplica(t *testing.T) {
 	}
 }
 
-// A replica does not call the model for a turn that it was not allowed to begin. Such a replica answers the question
-// when it has a new lease.
+// The store refuses to store the beginning of a turn, because the lease has ended. The replica must not call the model.
+// It must answer the question when it has a new lease.
 func TestReplicaWithoutLeaseAsksNoModel_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]

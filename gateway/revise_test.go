@@ -19,7 +19,7 @@ func revised(kind chat.InboundKind, id chat.MessageID, text string) chat.Inbound
 	return in
 }
 
-// If the asker edits the question while the bot answers it, the answer starts over in the same message.
+// The asker edits a question while the bot answers it. The answer must start over in the same message.
 func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	}
 }
 
-// A run that ended before it asked a model has no usage.
+// An edit interrupts a turn before the model is called. No usage may be counted for this attempt.
 func TestAnEditBeforeTheModelIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -79,7 +79,7 @@ func TestAnEditBeforeTheModelIsAsked(t *testing.T) {
 	})
 }
 
-// An edit changes a waiting question, also for the next process.
+// The asker edits a question that still waits, and then the process dies. The next process must answer the edited question.
 func TestAnEditedQuestionThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -97,8 +97,8 @@ func TestAnEditedQuestionThatWaits(t *testing.T) {
 	})
 }
 
-// After a first edit, a question is edited again, edited back or deleted while the interrupted reply makes its last
-// call.
+// The asker edits a question, and then edits it again, undoes the edit or deletes the question, while the interrupted
+// reply may still make its last call. People must see one answer to the last version.
 func TestAnEditIsEditedAgain(t *testing.T) {
 	for i := range 30 {
 		after := 500*time.Millisecond + time.Duration(i)*20*time.Millisecond
@@ -142,7 +142,8 @@ func (r *reviser) Revise(ctx context.Context, c chat.Conversation, in chat.Inbou
 	return err
 }
 
-// The question is edited again between the end of its turn and the turn's next run.
+// The asker edits a question again after its interrupted turn has ended, but before the turn runs again. The answer
+// must be to the second edit.
 func TestAnEditIsEditedBetweenTwoRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -163,7 +164,8 @@ type revision struct {
 	text string
 }
 
-// After a call that changed something, an edit does not restart the answer, because the call must not be repeated.
+// A tool call has changed something when the asker edits the question. The answer must not start over, because the call
+// would be repeated.
 func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -183,8 +185,8 @@ func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	})
 }
 
-// A call that waits for approval belongs to the question before the edit, so people are no longer asked to approve
-// it.
+// The asker edits a question while a tool call waits for approval. The call belongs to the old version of the question,
+// so people must no longer be able to approve it.
 func TestAnEditWhileACallWaitsForApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -204,10 +206,10 @@ func TestAnEditWhileACallWaitsForApproval(t *testing.T) {
 	})
 }
 
-// After an edit, the answer is stopped or deleted while the interrupted reply makes its last call. No cursor is
-// left.
+// The asker edits a question, and at once stops or deletes the answer, while the interrupted reply may still make its
+// last call. The message must keep its visible text, without a cursor.
 func TestStopOrForgetDuringAnEdit(t *testing.T) {
-	for i := range 4 * 30 { // at some of these times a call is running
+	for i := range 4 * 30 { // at some of these moments, a call to the platform is running
 		by, after := []string{"stop", "undo", "new", "forget"}[i%4], 500*time.Millisecond+time.Duration(i/4)*20*time.Millisecond
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
@@ -227,7 +229,8 @@ func TestStopOrForgetDuringAnEdit(t *testing.T) {
 	}
 }
 
-// If the asker deletes the question, its answer ends, or the question leaves the queue.
+// The asker deletes a question that is being answered, and one that waits. The answer must end, and the waiting
+// question must not be answered.
 func TestADeletedQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

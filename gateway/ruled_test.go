@@ -11,7 +11,7 @@ import (
 	"telex/gateway"
 )
 
-// asking is a Runner that asks a person until the test ends it.
+// asking is a Runner that asks people to approve a tool call, until the test ends the turn.
 type asking struct {
 	end     chan struct{} // ends the turn
 	verdict agent.Verdict
@@ -23,7 +23,7 @@ func (r *asking) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (ag
 	defer close(r.done)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // until the turn ends
+	go func() { // ends when the test ends the turn, or when the turn has ended
 		select {
 		case <-r.end:
 			cancel()
@@ -34,7 +34,7 @@ func (r *asking) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (ag
 	return agent.Result{Text: "ok", Stop: agent.StopDone}, nil
 }
 
-// The end of a turn does not wait for a decision that is being stored.
+// A turn ends while the store is still storing a person's decision. The turn must end at once.
 func TestATurnThatEndsWaitsForNoDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -42,7 +42,7 @@ func TestATurnThatEndsWaitsForNoDecision(t *testing.T) {
 		store := &moody{}
 		l.open(t, func(o *gateway.Options) { store.Store, o.Store, o.Runner = o.Store, store, r })
 		l.say(t, ask("light"))
-		later(119 * time.Second) // the time limit is 2 minutes
+		later(119 * time.Second) // the time limit for a decision is 2 minutes
 		store.set(func(m *moody) { m.decides = time.Hour })
 		l.say(t, pressing(l.button("approve:")))
 		later(5 * time.Second)

@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// measured is a branch whose receive loop reports, while it runs, that it works.
+// measured is a branch with a Pulse: while its receive loop runs, the loop reports that it works.
 type measured struct{ *branch }
 
 func (m measured) Pulse() (time.Time, time.Duration) {
@@ -31,8 +31,8 @@ func states(r []*fellow) (list []string) {
 	return list
 }
 
-// A replica reports whether it may answer and for which endpoints it receives. A replica that stopped receiving
-// does not count as hanging.
+// A replica must report whether it may answer, and for which endpoints it receives. A replica that has stopped
+// receiving must not count as hanging.
 func TestReplicaState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) {
@@ -78,7 +78,7 @@ func TestReplicaState(t *testing.T) {
 	})
 }
 
-// Without an election, each replica receives.
+// If the platform allows several receivers, each replica must receive.
 func TestReplicasThatAllReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, nil)
@@ -92,7 +92,7 @@ func TestReplicasThatAllReceive(t *testing.T) {
 	})
 }
 
-// While the replicas have different configurations, a chat belongs to a replica that runs the chat's endpoint.
+// Only some of the replicas have an endpoint in their configuration. The endpoint's chats must go to one of these replicas.
 func TestReplicaWithoutTheEndpointPassesItsChatsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var options []gateway.Options
@@ -121,7 +121,7 @@ func TestReplicaWithoutTheEndpointPassesItsChatsOn(t *testing.T) {
 	})
 }
 
-// Without a shared store, there are no replicas.
+// If no other process shares the store, the overview must not contain the state of a replica.
 func TestNoReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openWith(t, house{platform: newPlatform(), script: newScript()}, func(o *gateway.Options) { o.Store = memory.New() })

@@ -15,7 +15,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// A stopped answer has a mark below its visible text, as configured. The model reads the text without the mark.
+// A person stops an answer. The configured mark must appear below its visible text, and the model must read the text
+// without the mark.
 func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
@@ -36,7 +37,7 @@ func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	})
 }
 
-// If no text was shown yet, a line answers /stop, and there is no mark.
+// A person stops an answer before any text is visible. The bot must answer /stop with a line, and must show no mark.
 func TestAnAnswerThatShowedNothingIsNotMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
@@ -49,7 +50,8 @@ func TestAnAnswerThatShowedNothingIsNotMarked(t *testing.T) {
 	})
 }
 
-// A shutdown marks an unfinished answer as incomplete. The next process completes it and removes the mark.
+// A shutdown interrupts an answer, which must then show the mark of a stopped answer. The next process must complete
+// the answer and remove the mark.
 func TestAnAnswerIsMarkedWhileTheDaemonIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -68,7 +70,7 @@ func TestAnAnswerIsMarkedWhileTheDaemonIsDown(t *testing.T) {
 	})
 }
 
-// /new stops the running answer as well.
+// /new ends a running answer. This answer must show the mark of a stopped answer, too.
 func TestAnAnswerThatNewEndsIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -101,7 +103,8 @@ func toldOnce(t *testing.T, when string, sees []string) {
 	}
 }
 
-// An answer is stopped while it starts over because its question was edited.
+// A person edits a question, so its answer starts over, and then stops the answer. People must be told exactly once
+// that the answer was stopped.
 func TestStopAfterAnEditIsMarkedOnce(t *testing.T) {
 	for shown := time.Duration(0); shown < 1300*time.Millisecond; shown += 50 * time.Millisecond {
 		for after := time.Duration(0); after < 250*time.Millisecond; after += 15 * time.Millisecond {
@@ -120,13 +123,14 @@ func TestStopAfterAnEditIsMarkedOnce(t *testing.T) {
 	}
 }
 
-// After a kill, an answer is stopped before its turn is resumed.
+// A process is killed, and a person stops the answer before the next process has resumed its turn. People must be told
+// exactly once that the answer was stopped.
 func TestStopAfterAKillIsMarkedOnce(t *testing.T) {
 	for _, shown := range []time.Duration{0, 500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
 			l.begin(t, nil)
-			for i := range 40 { // more than are resumed at once
+			for i := range 40 { // more conversations than may be resumed at the same time
 				in := ask("a")
 				in.To.Chat = chat.ChatID(strconv.Itoa(100 + i))
 				l.say(t, in)

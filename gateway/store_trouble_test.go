@@ -92,8 +92,8 @@ func (l *life) trouble(t *testing.T, change func(*gateway.Options)) *broken {
 	return b
 }
 
-// A question whose turn can't be stored is answered when the store works again. If it were answered earlier, the next
-// process would repeat the answer, because the store would still have the question as waiting.
+// The store can't store the beginning of a turn. The question must be answered only when the store works again. If it
+// were answered earlier, the question would still wait in the store, and the next process would answer it again.
 func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,8 @@ func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 	}
 }
 
-// A restarting database is unavailable for a moment. A question whose history can't be read at first is answered later.
+// A database that restarts is unavailable for a moment, so the history of a question can't be read at first. The
+// question must be answered later.
 func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -147,7 +148,7 @@ func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	})
 }
 
-// A person whose question waits for the store is told once that it waits. /stop ends the wait.
+// A question waits because the store fails. The person must be told so once, and /stop must end the wait.
 func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -167,7 +168,7 @@ func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	})
 }
 
-// A new message is answered together with a question that waits for the store.
+// A question waits because the store fails, and the person sends another message. Both must be answered together.
 func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -184,8 +185,8 @@ func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
 	})
 }
 
-// The history and usage of an answer are stored exactly once, even if the first attempts fail, and before the next
-// question goes to the model.
+// The store fails when an answer ends. When the store works again, the answer's history and usage must be stored
+// exactly once, and before the next question goes to the model.
 func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	for name, fails := range map[string][]string{
 		"decide": {"decide"}, "end": {"end"}, "both": {"decide", "end"}, "all": {"begin", "decide", "end", "drop"},
@@ -218,7 +219,8 @@ func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	}
 }
 
-// A stopping daemon repeats a failed write until its grace period is over, and then ends in time.
+// The store fails while the daemon stops, and works again during the grace period. The daemon must repeat the failed
+// write, and must stop in time.
 func TestShutdownWhileAnEndingCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -256,13 +258,13 @@ func (s sleepy) Record(ctx context.Context, turn string, parts ...chat.Part) err
 	return s.Store.Record(ctx, turn, parts...)
 }
 
-// D15: a busy disk does not delay the edits of a preview.
+// D15: the store is slow because its disk is busy. The edits of a preview must not become slower.
 func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Store = sleepy{memory.New()} })
 		h.answers["a"] = strings.Repeat(long+" ", 8)
 		h.say(t, ask("a"))
-		later(6 * time.Second) // the create is stored by then
+		later(6 * time.Second) // by then, the record of the create call is stored
 		shown := map[string]bool{}
 		for range 20 {
 			later(200 * time.Millisecond)

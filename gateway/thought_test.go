@@ -12,7 +12,7 @@ func TestThought(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		deltas []string
-		want   []string // the shown texts in order
+		want   []string // the texts that people see, in order
 	}{
 		{"sentences", []string{"The user wants tides. ", "I should ", "explain the moon. Then", " the sun"}, []string{"The user wants tides.", "I should explain the moon."}},
 		{"whole sentences", strings.SplitAfter("First this. Second that. Third is open", " "), []string{"First this.", "Second that."}},

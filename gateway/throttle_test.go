@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Messages of many strangers are logged only once a minute each. A member is still told why their message is not
-// answered.
+// Thousands of strangers write to the bot. A person with access must still be told why a message is not answered: the
+// limits on notices to such people must not depend on strangers.
 func TestStrangersDoNotSilenceNoticesToMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
@@ -34,7 +34,8 @@ func TestStrangersDoNotSilenceNoticesToMembers(t *testing.T) {
 	})
 }
 
-// The pieces of a member's long paste stay one question, even if strangers write in between.
+// A person with access pastes a long text, which arrives in pieces, and strangers write in between. The pieces must
+// still form one question.
 func TestStrangersDoNotSplitAMembersPaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {

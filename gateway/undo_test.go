@@ -14,7 +14,8 @@ import (
 
 const undone = "I have forgotten the last question and its answer."
 
-// Each /undo removes one turn. The first /undo ends the running answer, so the second /undo removes the turn before it.
+// A person sends /undo twice during an answer. The first /undo must end the running answer, and the second /undo must
+// remove the turn before it.
 func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -34,12 +35,13 @@ func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 		if len(got) != 6 {
 			t.Fatalf("people see %q, want two answers, three lines and an answer", got)
 		}
-		slices.Sort(got[2:5]) // they are sent concurrently
+		slices.Sort(got[2:5]) // the lines are sent concurrently, so their order varies
 		equal(t, "lines", got[2:5], []string{undone, undone, "There is nothing to undo."})
 	})
 }
 
-// /undo can't restore what /new deleted, even while the answer that /new ended is still being made final.
+// A person sends /new during an answer, and /undo right after it. /undo must find nothing, although the answer that
+// /new has ended is still being made final.
 func TestUndoRightAfterNewFindsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -55,7 +57,7 @@ func TestUndoRightAfterNewFindsNothing(t *testing.T) {
 	})
 }
 
-// Each /undo also removes one turn after a restart, while turns of the earlier process wait.
+// After a restart, turns of the earlier process wait to be resumed. Each /undo must remove exactly one turn.
 func TestUndoTwiceAfterARestartRemovesTwoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -75,9 +77,9 @@ func TestUndoTwiceAfterARestartRemovesTwoTurns(t *testing.T) {
 	})
 }
 
-// After a restart, a fixed line is being delivered that answers no message, such as the list of an interrupted
-// answer's calls. A retry that replaces an answer waits for the end of this line. /undo ends the retry, and the store
-// keeps nothing of the answer.
+// After a restart, the bot delivers a line that answers no message, such as the list of an interrupted answer's tool
+// calls. Meanwhile a retry, which replaces an earlier answer, waits. /undo must end the retry, and the history must
+// keep nothing of the answer.
 func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -111,8 +113,8 @@ func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	})
 }
 
-// After a restart, a fixed line is being delivered that says why a message is not answered. /undo ends the question
-// that waits behind the line, and the history stays.
+// After a restart, the bot delivers a line that says why a message is not answered. Meanwhile a question waits. /undo
+// must end this question, and must not change the history.
 func TestUndoDuringARefusalEndsTheWaitingQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -149,7 +151,8 @@ func TestUndoDuringARefusalEndsTheWaitingQuestion(t *testing.T) {
 	})
 }
 
-// A retry of a deleted question ends with a fixed line after a restart, and the store keeps nothing of it.
+// After a restart, a retry finds that its question was deleted. It must end with a line that says so, and the history
+// must keep nothing of it.
 func TestRetryOfADeletedQuestionEndsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

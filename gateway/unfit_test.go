@@ -13,9 +13,9 @@ import (
 	"telex/internal/chat"
 )
 
-// In these tests one replica can't reach its platform or is refused by it.
+// In these tests, one replica can't reach its platform, or the platform refuses the replica's token.
 
-// prober is a branch that tests the connection to the platform while it is on standby.
+// prober is a branch that tests its connection to the platform while it is on standby.
 type prober struct{ *branch }
 
 func (a prober) StandBy(ctx context.Context, works func()) error {
@@ -40,7 +40,7 @@ var (
 	errRefused = &chat.SendError{Kind: chat.Auth, Err: errors.New("the token is refused")}
 )
 
-// serves lets people in several chats write to a replica, and compares the number of answers.
+// serves lets people in several chats write to a replica, and checks how many answers there are.
 func serves(t *testing.T, r *fellow, of string, chats, want int) {
 	t.Helper()
 	before := len(r.sees())
@@ -53,7 +53,7 @@ func serves(t *testing.T, r *fellow, of string, chats, want int) {
 	}
 }
 
-// receiving returns the replicas that receive.
+// receiving returns the indices of the replicas that receive.
 func receiving(list []*fellow) (yes []string) {
 	for i, r := range list {
 		if r.receives() {
@@ -63,8 +63,8 @@ func receiving(list []*fellow) (yes []string) {
 	return yes
 }
 
-// A receiver that can't reach the platform stops being the receiver, and new chats go to the others. Once the former
-// receiver reaches the platform again, it answers again.
+// The replica that receives can't reach the platform any more. It must stop being the receiver, and new chats must go
+// to the other replicas. Once it reaches the platform again, it must answer again.
 func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){"with a check": probes, "without a check": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	}
 }
 
-// While no replica can reach the platform, each of them is the receiver for a while in turn, and one replica always
-// tries.
+// No replica can reach the platform. The replicas must be the receiver in turns, each for a while, so that one of them
+// always tries to connect.
 func TestReplicasThatAllCanNotReceiveKeepTrying(t *testing.T) {
 	for name, owns := range map[string]bool{"any replica answers": false, "the receiver answers": true} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,8 @@ func TestReplicasThatAllCanNotReceiveKeepTrying(t *testing.T) {
 	}
 }
 
-// If only one replica is left, it keeps trying to receive, even if another replica has just left.
+// A replica can't receive, so another replica becomes the receiver and then stops. The replica that is left must try to
+// receive again.
 func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, probes)
@@ -151,8 +152,8 @@ func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	})
 }
 
-// A replica whose token the platform refuses answers nobody and does not receive. The other replicas answer and
-// receive, even if the refused replica was the receiver before, and they get its chats.
+// The platform refuses the token of one replica. This replica must answer nobody and must not receive, even if it was
+// the receiver before. The other replicas must receive, answer and take over its chats.
 func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -170,7 +171,7 @@ func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 					}
 					options = append(options, *o)
 				})
-				if c.name == "standby" { // it gets no chats before the refusal of its token is confirmed
+				if c.name == "standby" { // the replica must get no chats, even before the refusal of its token is confirmed
 					later(time.Second)
 					serves(t, r[good], "early", 6, 6)
 				}
@@ -199,9 +200,8 @@ func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	}
 }
 
-// A replica that stands by and can't reach the platform gets no chats there until it can reach the platform again.
-// This holds whether it lost the connection at the start or later. After an interruption of a few seconds, the
-// replica still counts as able to answer.
+// A replica on standby can't reach the platform, from its start or later. It must get no chats of this endpoint until
+// it can reach the platform again. An interruption of only a few seconds must not change anything.
 func TestStandbyThatCanNotReachThePlatform(t *testing.T) {
 	for name, after := range map[string]time.Duration{"from the start": 0, "later": 10 * time.Second} {
 		t.Run(name, func(t *testing.T) {

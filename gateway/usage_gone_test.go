@@ -30,7 +30,8 @@ func (l *lab) openModel(t *testing.T, model agent.Model) {
 	})
 }
 
-// The usage of a turn counts even if the turn was deleted by /forget or /undo and the process was killed before the turn ended.
+// A person deletes a running turn with /forget, /new or /undo, and the process is killed before the turn has ended. The
+// usage of the turn must still count.
 func TestUsage_ofADeletedTurnAfterAKill(t *testing.T) {
 	private, group := ask("dictate"), inGroup(ask("dictate"), "7")
 	for name, tt := range map[string]struct {
@@ -85,7 +86,7 @@ func TestUsage_ofADeletedTurnAfterAKill(t *testing.T) {
 	}
 }
 
-// A turn's usage is stored although another process deletes its session during the answer.
+// Another process deletes the session while the model writes an answer. The usage of the answer must still be stored.
 func TestUsage_ofATurnThatAnotherProcessDeletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -102,7 +103,8 @@ func TestUsage_ofATurnThatAnotherProcessDeletes(t *testing.T) {
 	})
 }
 
-// The usage in a turn's journal counts although the turn was deleted while a call waited for approval.
+// A turn is deleted while a tool call waits for approval, and then the process is killed. The usage in the turn's
+// journal must still count.
 func TestUsage_ofADeletedTurnWithAnApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -122,7 +124,8 @@ func TestUsage_ofADeletedTurnWithAnApproval(t *testing.T) {
 	})
 }
 
-// The visible text of an interrupted answer is counted once, even if several processes die before they show more text.
+// A process dies during an answer, and the next process dies before it shows more text. The tokens of the visible text
+// must be counted only once.
 func TestUsage_ofTheSameTextAfterSeveralKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -142,8 +145,8 @@ func TestUsage_ofTheSameTextAfterSeveralKills(t *testing.T) {
 	})
 }
 
-// The journal has the text of a broken answer. The text of a broken answer is not counted a second time if the
-// process is killed before the next attempt shows anything.
+// An answer breaks off, and the journal records its usage. The process is killed before the next attempt shows
+// anything. The tokens of the broken answer must not be counted a second time.
 func TestUsage_ofABrokenAnswerBeforeAKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -161,7 +164,7 @@ func TestUsage_ofABrokenAnswerBeforeAKill(t *testing.T) {
 	})
 }
 
-// breaking is a dictation whose first answer breaks off.
+// breaking is a dictation whose first answer breaks off after some words.
 type breaking struct {
 	dictation
 	after int
@@ -181,7 +184,8 @@ func (b *breaking) Stream(ctx context.Context, r agent.Request, emit func(agent.
 	return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("connection closed by peer")}
 }
 
-// The usage of earlier processes counts, although the next process panics before it calls the model.
+// A process dies during an answer, and the next process panics before it calls the model. The usage of the first
+// process must still count.
 func TestUsage_ofAnEarlierProcessBeforeAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -22,7 +22,8 @@ func (l *lab) used(t *testing.T) chat.Used {
 	return u
 }
 
-// The usage before a call waits for approval is counted once, even if several processes die during the wait.
+// A tool call waits for approval, and several processes die or stop meanwhile. The usage up to this call must be
+// counted exactly once.
 func TestUsage_whileAnApprovalWaits(t *testing.T) {
 	for _, how := range []string{"killed", "killed twice", "stopped", "too late"} {
 		t.Run(how, func(t *testing.T) {
@@ -81,8 +82,8 @@ func (d *dictation) Stream(ctx context.Context, _ agent.Request, emit func(agent
 	return agent.Completion{Usage: &agent.Usage{Prompt: 40, Completion: d.words}}, nil
 }
 
-// The provider bills an answer that a kill interrupted. After the restart, the usage of an interrupted answer is
-// estimated, counted once, and marked as an estimate.
+// A process is killed during an answer, for which the provider still charges. After the restart, the usage of this
+// answer must be estimated, counted once, and marked as an estimate.
 func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 	for kills := range 4 {
 		t.Run(fmt.Sprint(kills), func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 				model := &dictation{words: 60}
 				l.openModel(t, model)
 				l.say(t, ask("dictate"))
-				for n := range kills { // each kill comes a little later, because a shown text is stored within a second and not shown again
+				for n := range kills { // each kill comes later, because each process must show new text to be counted
 					later(time.Duration(40+2*n) * time.Second)
 					l.kill()
 					l.openModel(t, model)
@@ -111,8 +112,8 @@ func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 	}
 }
 
-// A new message interrupts an answer before anything of it was shown. The usage of the answer counts although its question is
-// asked again.
+// A new message interrupts an answer before any text is visible. The question is asked again, but the usage of the
+// first answer must still count.
 func TestUsage_ofAnInterruptedAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -20,8 +20,8 @@ func (p slow) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return r, err
 }
 
-// If every process dies between a call and the storing of its record, the answer is repeated a few times, not
-// forever (D5).
+// Every process dies after a create call took effect, and before it could store the record of the call. The answer may
+// be repeated a few times, but not forever (D5).
 func TestKilledInEveryCreate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -53,7 +53,7 @@ func (p narrow) Profile(to chat.Target) chat.Profile {
 	return r
 }
 
-// The budget that a call reserved is returned when the call panics.
+// A call to the platform panics. The call must end its ticket in the budget, so that later calls are not delayed forever.
 func TestPanicReturnsItsBudget(t *testing.T) {
 	for _, where := range []string{"send", "edit"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func (p shy) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (ch
 	return p.platform.Edit(ctx, ref, m)
 }
 
-// D3: the cursor is removed even if the edit to the final text panics.
+// D3: the edit that shows the final panics. The cursor must still be removed.
 func TestAPanicInTheFinalLeavesNoCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openWith(t, house{platform: newPlatform(), script: &script{answers: map[string]string{"a": strings.Repeat("word ", 30) + "END"}}}, func(o *gateway.Options) {
@@ -101,7 +101,7 @@ func TestAPanicInTheFinalLeavesNoCursor(t *testing.T) {
 	})
 }
 
-// A person is told if the delivery of the answer panics in the process that resumed the turn.
+// A process resumes a turn, and the delivery of the answer panics. The person must be told that something went wrong.
 func TestPanicAfterARestartIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

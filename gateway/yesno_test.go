@@ -10,7 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A plain yes or no is understood in many languages and as a symbol. An ambiguous text is not a decision.
+// The bot must understand a plain yes or no in many languages, and as a symbol. An ambiguous text must not count as a
+// decision.
 func TestPlainYesAndNo(t *testing.T) {
 	for decision, words := range map[string][]string{
 		"decision=approved": {
@@ -41,8 +42,8 @@ func TestPlainYesAndNo(t *testing.T) {
 	}
 }
 
-// Another message during a question never closes the question silently. With busy=interrupt, people are told which
-// call was not made. Without busy=interrupt, people are told once that their message waits.
+// Another message arrives while a question for approval is open. If it interrupts the turn (busy=interrupt), people
+// must be told which tool call was not made. Otherwise the sender must be told once that the message waits.
 func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		busy gateway.Busy
@@ -72,8 +73,8 @@ func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	}
 }
 
-// Only the asker is told what happens to a message during a question. Other people in a group are not told, and
-// neither is an asker who pressed a button or sent a command.
+// While a question for approval is open, the bot tells the asker what happens to further messages. It must not tell
+// other people in a group, nor an asker who only pressed a button or sent a command.
 func TestOnlyTheAskerIsToldOfAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
