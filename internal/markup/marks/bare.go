@@ -9,7 +9,7 @@ import (
 )
 
 // bare reports whether a format can be written in a Markdown that has no escapes. The format's text must not contain
-// the format's mark, and no word may continue across the ends of the format.
+// the format's delimiter, and no word may continue across the ends of the format.
 func (w *writer) bare(f markup.Format) bool {
 	mark := ""
 	switch f.Style {

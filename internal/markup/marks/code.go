@@ -9,7 +9,7 @@ import (
 //
 // One backtick on each side suffices for code that contains no backticks. Two backticks on each side work for any code,
 // because a joiner separates adjacent backticks within the code. Code at the start of a piece may get longer later, and
-// the new text may contain backticks, so such code gets two, except if Rules.Bare is set.
+// the new text may contain backticks. So such code gets two backticks on each side, except if Rules.Bare is set.
 func (w *writer) code(i int, f format) int {
 	content := w.text[i:f.End]
 	w.arrive(i, w.wanted(w.link() >= 0 && w.codeLabel(i, f.End), w.grammar.Fragile(content)))
@@ -68,7 +68,7 @@ func (w *writer) codeLabel(i, end int) bool {
 func (w *writer) codeChar(i int, r rune) {
 	n := len(w.out)
 	if r == '(' && !w.rules.CommonMark && w.lastLink >= 0 && n > 0 && w.out[n-1] == ']' && bytes.LastIndexByte(w.out, '[') == w.lastLink {
-		w.out = append(w.out, Joiner...) // without it, Discord's greedy parser would end the last link's label here
+		w.out = append(w.out, Joiner...) // without the joiner, Discord's greedy parser would end the last link's label here
 	}
 	w.out = w.grammar.Code(w.out, w.text, i, r)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Joiner is U+2060 WORD JOINER. U+2060 is invisible, and platforms treat it neither as white space nor as punctuation.
-// A joiner separates two characters that would form a mark without it.
+// A joiner separates two characters that would form a delimiter without it.
 const Joiner = "\u2060"
 
 // Grammar describes a platform's Markdown. The methods of a Grammar have no side effects. The methods with the
@@ -43,22 +43,22 @@ type Grammar interface {
 type Rules struct {
 	// Headings is the number of supported levels of headings. Headings of deeper levels become bold text.
 	Headings int
-	// CommonMark means that the platform follows https://spec.commonmark.org. Such a platform ignores some marks
-	// next to punctuation, shows a single line break as a space, adds a line directly below a quote to the quote,
-	// and drops spaces at the start of a line. Without CommonMark, a mark counts anywhere, and the platform shows
-	// lines unchanged.
+	// CommonMark means that the platform follows https://spec.commonmark.org. Such a platform ignores some delimiters next
+	// to punctuation, shows a single line break as a space, adds a line directly below a quote to the quote, and drops
+	// spaces at the start of a line. Without CommonMark, a delimiter counts anywhere, and the platform shows lines
+	// unchanged.
 	CommonMark bool
 	// Tables is the maximum number of columns in a table (https://github.github.com/gfm/#tables-extension-). The text of
 	// further columns is written into the last one. 0 means that the platform has no tables: a table is then written as
 	// code.
 	Tables int
-	// Lists means that the platform supports lists as CommonMark or Discord defines them. On other platforms, the
-	// marks of list items are written as text.
+	// Lists means that the platform supports lists as CommonMark or Discord defines them. On other platforms, list markers
+	// are written as text.
 	Lists bool
-	// Mark returns the platform's mark of bold, italic or strikethrough text. If Mark is nil, Markdown's marks are
-	// used.
+	// Mark returns the platform's delimiter for bold, italic or strikethrough text. If Mark is nil, Markdown's delimiters
+	// are used.
 	Mark func(markup.Style) string
-	// Bare means that the platform has no escapes, recognizes marks only at the edges of words, and encloses inline
+	// Bare means that the platform has no escapes, recognizes delimiters only at the edges of words, and encloses inline
 	// code in single backticks. Formats that can't be written under these rules are left out.
 	Bare bool
 	// Language matches the language names that may follow the fence of a code block; nil: any name.
@@ -85,7 +85,7 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// Start reports whether only white space and marks come before the character in its line.
+// Start reports whether the character is the first one of its line, apart from white space.
 func (p Place) Start() bool { return p.At <= p.Line }
 
 // Ordinal reports whether the character ends the number of a list item, like the full stop in "1.".

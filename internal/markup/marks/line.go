@@ -39,8 +39,8 @@ func (w *writer) space(gap string, i int) {
 // part separates the previous line from the line that begins at i, because CommonMark would join the two lines.
 // CommonMark reads a single line break as a space, except if two spaces precede it
 // (https://spec.commonmark.org/0.31.2/#hard-line-breaks). A line directly below a quote or a list would become a part
-// of it (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). ended means that a list ended with the
-// previous line.
+// of the quote or the list (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). ended means that a list
+// ended with the previous line.
 func (w *writer) part(i int, ended bool) {
 	quote := w.quoteAt(i)
 	switch {
@@ -64,7 +64,7 @@ func (w *writer) part(i int, ended bool) {
 	}
 }
 
-// beginLine writes the marks at the start of the line whose first visible character is at i.
+// beginLine writes the markers of a quote and a heading at the start of the line whose first visible character is at i.
 func (w *writer) beginLine(i int) {
 	w.start, w.line, w.fenced, w.tabled = true, i, false, false
 	if w.quote = w.quoteAt(i); w.quote >= 0 {
@@ -83,11 +83,11 @@ func (w *writer) endLine(finished bool) {
 	}
 }
 
-// quoteAt returns the index of the quote that covers a place, or -1. Each call must pass a later place than the one
+// quoteAt returns the index of the quote that covers a place, or -1. Each call must pass a later place than the call
 // before.
 func (w *writer) quoteAt(at int) int { return find(w.quotes, &w.nextQuote, at) }
 
-// headAt returns the index of the heading that covers a place, or -1. Each call must pass a later place than the one
+// headAt returns the index of the heading that covers a place, or -1. Each call must pass a later place than the call
 // before.
 func (w *writer) headAt(at int) int { return find(w.heads, &w.nextHead, at) }
 

@@ -10,19 +10,20 @@ import (
 const (
 	maxDepth  = 11          // maximum nesting of lists on Discord; Slack's is unknown
 	maxNumber = 999_999_999 // the largest number that is known to work in a list
-	bullets   = "•◦▪"       // marks of items in lists without numbers; boxes of tasks are not included
+	bullets   = "•◦▪"       // markers of items in lists without numbers; boxes of tasks are not included
 )
 
 // listed is a list. number is the number of its last item, or 0 for bullets. column is where the text of that item
 // begins.
 type listed struct{ number, column int }
 
-// item writes the Markdown mark of a list item if the platform then shows the item as it was laid out. If the platform
-// would show it differently, item writes the mark as text. item returns the offset of the text after the mark.
+// item writes the Markdown marker of a list item if the platform then shows the item as it was laid out. If the
+// platform would show the item differently, item writes the marker as text. item returns the offset of the text after
+// the marker.
 //
-// Discord nests an item by its indentation. It does not nest the item if a blank line, a code block or an unindented
-// line is between the item and its parent item. Discord numbers the items of a list consecutively. CommonMark nests an
-// item in another item if it is indented as far as the other item's text
+// Discord nests an item by its indentation. Discord does not nest the item if a blank line, a code block or an
+// unindented line is between the item and its parent item. Discord numbers the items of a list consecutively.
+// CommonMark nests an item in its parent item if the item is indented as far as the parent item's text
 // (https://spec.commonmark.org/0.31.2/#list-items).
 func (w *writer) item(i int) int {
 	f := w.items[0]
@@ -54,7 +55,7 @@ func (w *writer) item(i int) int {
 }
 
 // nested does the work of item for platforms that follow CommonMark. Some platforms may not support lists that begin
-// with a number other than 1, so nested writes the marks of such a list as text. A line that belongs to no list ends
+// with a number other than 1, so nested writes the markers of such a list as text. A line that belongs to no list ends
 // all lists; see unlist.
 func (w *writer) nested(f format, gap string) int {
 	lists := w.listed[:min(len(w.listed), f.Level)]
@@ -79,7 +80,7 @@ func (w *writer) nested(f format, gap string) int {
 	return w.listItem(f, now)
 }
 
-// listItem writes the mark of item f. now is the list to which the item belongs.
+// listItem writes the marker of item f. now is the list to which the item belongs.
 func (w *writer) listItem(f format, now listed) int {
 	w.arrive(f.Start, nil)
 	w.items = w.items[1:]
@@ -93,14 +94,14 @@ func (w *writer) listItem(f format, now listed) int {
 	return f.End
 }
 
-// plainItem writes the first character of a list item's mark as text.
+// plainItem writes the first character of a list item's marker as text.
 func (w *writer) plainItem(i int) int {
 	_, size := utf8.DecodeRuneInString(w.text[i:])
 	return w.char(i, size)
 }
 
-// mark returns the list that an item's mark begins or continues. The function returns false if no text follows the mark
-// in its line, or if the mark can't be written as the mark of a list.
+// mark returns the list that an item's marker begins or continues. mark returns false if no text follows the marker in
+// its line, or if the marker can't be written as a list marker.
 func (w *writer) mark(f format) (listed, bool) {
 	text := w.text[f.Start:f.End]
 	if f.End+1 >= len(w.text) || w.text[f.End] != ' ' || len(w.blocks) > 0 && w.blocks[0].Start == f.End+1 {

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// sign returns the mark that begins and ends a style. In Markdown, the mark of italic text is never an underscore,
-// because no platform accepts an underscore within a word.
+// sign returns the delimiter that begins and ends a style. In Markdown, the delimiter of italic text is never an
+// underscore, because no platform accepts an underscore within a word.
 func (r Rules) sign(s markup.Style) string {
 	if r.Mark != nil {
 		return r.Mark(s)
@@ -24,7 +24,7 @@ func (r Rules) sign(s markup.Style) string {
 	}
 }
 
-// open writes the mark that begins the format with the index f.
+// open writes the delimiter that begins the format with the index f.
 func (w *writer) open(f int) {
 	w.marks = append(w.marks, f)
 	n := len(w.out)
@@ -40,15 +40,15 @@ func (w *writer) open(f int) {
 	}
 	m := w.rules.sign(w.inline[f].Style)
 	if n > 0 && w.out[n-1] == m[0] {
-		if w.opened == n { // the two opening marks may form one run
+		if w.opened == n { // the two opening delimiters may form one run
 			w.out = append(w.out, m...)
 			w.opened = len(w.out)
 			return
 		}
-		// A closing mark directly before this opening mark would form one run with it, so a joiner separates the two
-		// marks. On Discord, a joiner is written after any mark. On other platforms, a joiner must not follow a mark
+		// A closing delimiter directly before this opening delimiter would form one run with it, so a joiner separates the
+		// two. On Discord, a joiner is written after any delimiter. On other platforms, a joiner must not follow a delimiter
 		// character that is shown as text, because this character could then close an outer format.
-		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // a run of more than two tildes is not a mark
+		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // a run of more than two tildes is not a delimiter
 			w.out = append(w.out, Joiner...)
 		}
 	}
@@ -57,11 +57,11 @@ func (w *writer) open(f int) {
 	w.opened = len(w.out)
 }
 
-// close writes the mark that ends the innermost open format. tight means that no white space follows in the text.
+// close writes the delimiter that ends the innermost open format. tight means that no white space follows in the text.
 //
-// After punctuation, a mark ends a format only if white space or punctuation follows the mark
+// After punctuation, a delimiter ends a format only if white space or punctuation follows the delimiter
 // (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). In a script without spaces, the character after
-// the mark may not have arrived yet.
+// the delimiter may not have arrived yet.
 func (w *writer) close(tight bool) {
 	f := w.inline[w.marks[len(w.marks)-1]]
 	w.marks = w.marks[:len(w.marks)-1]
@@ -74,7 +74,7 @@ func (w *writer) close(tight bool) {
 	m := w.rules.sign(f.Style)
 	n := len(w.out)
 	same := w.out[n-1] == m[0]
-	if !same || w.shut != n { // two adjacent closing marks may form one run
+	if !same || w.shut != n { // two adjacent closing delimiters may form one run
 		before := last(w.out)
 		shown, _ := utf8.DecodeLastRuneInString(w.text[:w.done])
 		if same || w.rules.CommonMark && punctuation(before) && (tight || shown >= utf8.RuneSelf) {
@@ -85,9 +85,9 @@ func (w *writer) close(tight bool) {
 	w.shut = len(w.out)
 }
 
-// token calls write, which writes text other than white space. CommonMark ignores an opening mark between a word and
-// punctuation (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). If an opening mark is between a word
-// and punctuation, token inserts a joiner after the mark.
+// token calls write, which writes text other than white space. CommonMark ignores an opening delimiter between a word
+// and punctuation (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). If an opening delimiter is between
+// a word and punctuation, token inserts a joiner after the delimiter.
 func (w *writer) token(write func()) {
 	at := len(w.out)
 	write()
@@ -111,8 +111,8 @@ func last(b []byte) rune {
 	return r
 }
 
-// clings reports whether the platform must examine the character after a mark to decide whether the mark counts. r is
-// the character before the mark.
+// clings reports whether the platform must examine the character after a delimiter to decide whether the delimiter
+// counts. r is the character before the delimiter.
 func clings(r rune) bool { return r != 0 && !unicode.IsSpace(r) && !punctuation(r) }
 
 // punctuation reports whether a character is punctuation as defined by CommonMark.

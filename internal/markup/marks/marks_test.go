@@ -8,7 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is the grammar of a small invented platform. It escapes marks with backslashes, and turns words that begin with "https:" into links.
+// toy is the grammar of a small invented platform. The grammar escapes delimiters with backslashes, and turns words
+// that begin with "https:" into links.
 type toy struct {
 	rules Rules
 }
@@ -102,7 +103,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Formats that later text continues get no closing marks.
+// If later text continues a format, the format gets no closing delimiter.
 func TestWriteOpen(t *testing.T) {
 	t.Parallel()
 	for _, style := range []markup.Style{markup.Bold, markup.Italic, markup.Strike, markup.Code, markup.Pre} {

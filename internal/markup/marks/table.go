@@ -7,7 +7,7 @@ import (
 	"telex/internal/markup"
 )
 
-// row is a row of a table. cells are its cells that are not empty.
+// row is a row of a table. cells contains only the cells that are not empty.
 type row struct {
 	head  bool
 	cells []markup.Format

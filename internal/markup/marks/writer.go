@@ -35,9 +35,9 @@ type writer struct {
 	nextQuote, nextHead           int      // index of the first quote and of the first heading that end after the current place
 	covering                      []int    // indexes in inline of the formats that cover the current place, outer first
 	next                          int      // index in inline of the first format that begins after the current place
-	marks                         []int    // indexes in inline of the formats whose marks are still open
+	marks                         []int    // indexes in inline of the formats that are still open in out
 
-	items  []format // the marks of lists
+	items  []format // the list markers that were not written yet
 	listed []listed // the list of the current line, preceded by the lists around it
 
 	start  bool // the current place is at the start of a line
@@ -47,10 +47,10 @@ type writer struct {
 	fenced bool // a code block or a table ends in the line
 	tabled bool // a table ends in the line
 
-	opened, shut int   // length of out after the last opening mark and after the last closing mark
-	clings       bool  // the character before the last opening mark is neither white space nor punctuation
+	opened, shut int   // length of out after the last opening delimiter and after the last closing delimiter
+	clings       bool  // the character before the last opening delimiter is neither white space nor punctuation
 	lastLink     int   // offset in out of the last link, or -1
-	want         []int // a buffer that the method wanted uses again
+	want         []int // a buffer that the method wanted reuses
 }
 
 // format is a format with the state that the writer needs.
@@ -71,8 +71,8 @@ func (w *writer) sort(formats []markup.Format) {
 		line := f.Start == 0 || w.text[f.Start-1] == '\n'
 		switch {
 		case f.Style == markup.Quote:
-			// A quote within another quote is written as part of the outer one. A quote after a bullet does not
-			// begin its line, so Markdown can't express it, and the quote is left out.
+			// A quote within another quote is written as part of the outer quote. A quote after a bullet does not begin its
+			// line, so Markdown can't express the quote, and it is left out.
 			if n := len(w.quotes); line && (n == 0 || w.quotes[n-1].End <= f.Start) {
 				w.quotes = append(w.quotes, format{Format: f})
 			}
@@ -234,8 +234,8 @@ func (w *writer) wanted(label, fragile bool) []int {
 
 func (w *writer) isOpen(f int) bool { return slices.Contains(w.marks, f) }
 
-// arrive writes the white space before i. arrive also writes closing marks before the white space and opening marks
-// after it, until exactly the formats of want are open. No format stays open across lines.
+// arrive writes the white space before i. arrive also writes closing delimiters before the white space, and opening
+// delimiters after it, so that exactly the formats of want are open. No format stays open across lines.
 func (w *writer) arrive(i int, want []int) {
 	gap := w.text[w.done:i]
 	keep := 0

@@ -17,11 +17,11 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Prefixes lays out src and the prefixes of src, each step bytes longer than the one before. Prefixes lays out each one
-// as a preview, as a final, and for a message to which text can only be appended. Prefixes fails the test if a part
-// exceeds the limit, if the parts don't show the whole text exactly once, or if a part breaks a grapheme. Prefixes
-// calls valid for each part; valid fails the test if the part is wrong. Prefixes returns how many bytes of visible text
-// disappeared between two previews.
+// Prefixes lays out src and prefixes of src, each of which is step bytes longer than the one before. Prefixes lays out
+// each text as a preview, as a final, and for a message to which text can only be appended. Prefixes fails the test if
+// a part exceeds the limit, if the parts don't show the whole text exactly once, or if a part breaks a grapheme.
+// Prefixes calls valid for each part; valid fails the test if the part is wrong. Prefixes returns how many bytes of
+// visible text disappeared from one preview to the next, in total.
 func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(markup.Part)) (flicker int) {
 	t.Helper()
 	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
@@ -64,7 +64,7 @@ type checker struct {
 	valid   func(markup.Part)
 }
 
-// joined makes a layout, checks it, and returns its text.
+// joined makes a layout, checks the parts, and returns their text.
 func (c *checker) joined(o markup.Options) string {
 	c.Helper()
 	parts := c.layout(o)

@@ -13,7 +13,7 @@ import (
 // are one Glyph.
 type Glyph struct {
 	Char   rune
-	Styles string // the initials of its styles in alphabetic order: b, c, h, i, l, p, q, s
+	Styles string // the initials of its styles in alphabetical order: b, c, h, i, l, p, q, s
 	URL    string // URL, if it is in a link
 	Level  int    // level, if it is in a heading
 }
@@ -35,7 +35,8 @@ func With(styles string, s markup.Style) string {
 
 // Glyphs returns the characters of a piece as a person sees them on a platform with this number of heading levels.
 // Deeper headings, and headings that do not begin at the start of a line, are bold. Quotes that do not begin at the
-// start of a line are plain text. destination converts the URL of a link. If it returns "", the link is plain text.
+// start of a line are plain text. destination converts the URL of a link. If destination returns "", the link is plain
+// text.
 func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
 	var out []Glyph
 	for i, r := range p.Text {
@@ -125,8 +126,8 @@ func Same(t TB, wire string, got, want []Glyph) {
 }
 
 // Tangled reports whether a piece has bold or italic text within other bold or italic text. Markdown can't always
-// express such text: bold and italic text use the same character for their marks, and the platform guesses which marks
-// belong together. https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
+// express such text: bold and italic text use the same character for their delimiters, and the platform guesses which
+// delimiters belong together. https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
 func Tangled(p markup.Piece) bool {
 	emphasis := func(f markup.Format) bool {
 		return f.Style == markup.Bold || f.Style == markup.Italic || f.Style == markup.Heading
@@ -140,8 +141,8 @@ func Tangled(p markup.Piece) bool {
 	return false
 }
 
-// SameText is like Same, but for pieces that are Tangled. SameText compares only the characters, and ignores characters
-// that are marks of emphasis.
+// SameText is like Same, but for pieces that are Tangled. SameText compares only the characters, and ignores the
+// delimiter characters of emphasis.
 func SameText(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	text := func(glyphs []Glyph) string {

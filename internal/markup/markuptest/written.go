@@ -81,14 +81,14 @@ func (w Written) Constructs(t *testing.T, own []Construct) {
 	}
 }
 
-// Prefixes checks the layouts of src and of its prefixes, each step bytes longer than the one before.
+// Prefixes checks the layouts of src and of its prefixes, each of which is step bytes longer than the one before.
 func (w Written) Prefixes(t TB, src string, limit, step int) {
 	t.Helper()
 	spy := w.spy()
 	Prefixes(t, spy, src, limit, step, func(p markup.Part) { w.Check(t, spy, p) })
 }
 
-// Answers checks the prefixes of every typical answer, with two limits of the message's length.
+// Answers checks the prefixes of every typical answer, with two limits on the length of a message.
 func (w Written) Answers(t *testing.T, longest int) {
 	t.Helper()
 	for name, src := range Answers(t) {
@@ -102,8 +102,8 @@ func (w Written) Answers(t *testing.T, longest int) {
 }
 
 // Nasty checks the same difficult sources in each run. Random sources would sometimes fail a test although the code is
-// unchanged, because no dialect that writes one string can write all nested marks correctly. Fuzz searches for more
-// cases.
+// unchanged, because no dialect that writes one string can write all nested delimiters correctly. Fuzz searches for
+// more cases.
 func (w Written) Nasty(t *testing.T) {
 	t.Helper()
 	for seed := range 150 {
