@@ -44,8 +44,8 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	return g
 }
 
-// settle cuts off the text that later input may still change. src is the source from offset from on. leaf is the last
-// block of src.
+// settle cuts off the text that later input may still change. src begins at offset from of the whole source. leaf is
+// the last block of src.
 func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 	sure := unsettled(src, leaf)
 	n := len(g.anchors)
@@ -54,7 +54,7 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 			n = len(g.anchors)
 		}
 	}
-	var behind []byte // source between the end of the text and sure
+	var behind []byte // the source between the end of the shown text and offset sure
 	above := false    // the text ends in a block before leaf
 	if n > 0 {
 		a := g.anchors[n-1]
@@ -92,7 +92,8 @@ func beforeLast(src string) int {
 }
 
 // following returns the character after a text: a space, a line break, or 0 if unknown. leaf is the last block of src.
-// The text ends in leaf, or before leaf if above is set. behind is the source between the text and offset sure.
+// The text ends in leaf, or before leaf if above is set. Later text can't change src up to offset sure. behind is the
+// source between the text and this offset.
 func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) rune {
 	_, heading := leaf.(*ast.Heading)
 	_, fenced := leaf.(*ast.FencedCodeBlock)
@@ -116,9 +117,9 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 	return next
 }
 
-// addressStart returns the first character of a bare URL at the start of src, or 0. Only URLs, among the constructs
-// that later text may change, begin with a letter or digit. The first character can be shown early, because it stays
-// the same even if the text turns out to be no URL.
+// addressStart returns the first character of a bare URL at the start of src, or 0. Among the constructs that later
+// text may change, only URLs begin with a letter or digit. The first character can be shown early, because it stays the
+// same even if the text turns out to be no URL.
 func addressStart(src []byte) rune {
 	if r, _ := utf8.DecodeRune(src); unicode.IsLetter(r) || unicode.IsDigit(r) {
 		return r
@@ -126,14 +127,14 @@ func addressStart(src []byte) rune {
 	return 0
 }
 
-// between returns the white space in the source between two texts. Closing marks of the first text may precede the
-// white space, and <br> tags may follow it.
+// between returns the white space between two pieces of visible text: a line break, a space, or 0 for none. src is the
+// source between the two pieces. Closing delimiters may precede the white space, and <br> tags may follow it.
 func between(src []byte) rune {
 	rest := bytes.TrimLeft(src, " \t\r")
 	mark := bytes.IndexByte(src, '<')
 	switch {
 	case mark >= 0 && brTag(src[mark:]) > 0 && !bytes.ContainsAny(src[:mark], " \t"):
-		return '\n' // a line break after closing marks
+		return '\n' // a line break after closing delimiters
 	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
 		return '\n'
 	case len(rest) < len(src) && (len(rest) == 0 || brTag(rest) > 0), bytes.HasSuffix(src, []byte(" ")):
@@ -147,7 +148,7 @@ func between(src []byte) rune {
 func ending(src []byte, leaf ast.Node) rune {
 	_, end := contentOfBlock(leaf)
 	if end < 0 {
-		// The next line may already have begun with quote marks.
+		// The next line may already have begun with block quote markers (>).
 		end = len(bytes.TrimRight(src, " \t>"))
 	}
 	rest := src[end:]
@@ -178,7 +179,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 	switch leaf := leaf.(type) {
 	case *ast.FencedCodeBlock:
 		if leaf.Lines().Len() > 0 {
-			if strings.Trim(last, " \t>`~") == "" { // the line may become a fence, or the mark of a quote around a fence
+			if strings.Trim(last, " \t>`~") == "" { // the line may become a fence, or the block quote marker before a fence
 				return start
 			}
 			return len(src)

@@ -36,7 +36,7 @@ func BenchmarkSplit10000(b *testing.B) {
 	}
 }
 
-// The BenchmarkFromMark functions must all cost about the same, because the text before the mark is not parsed.
+// The BenchmarkFromMark functions must all cost about the same, because Layout does not parse the text before the Mark.
 func BenchmarkFromMarkIn1000(b *testing.B)  { fromMark(b, 1000) }
 func BenchmarkFromMarkIn10000(b *testing.B) { fromMark(b, 10000) }
 
@@ -59,7 +59,7 @@ func BenchmarkPreviewAppend2000(b *testing.B) {
 	}
 }
 
-// markNear returns the mark of the first block of prose that begins after offset at.
+// markNear returns the Mark of the first block of prose that begins after offset at.
 func markNear(src string, at int) Mark {
 	return Mark{Offset: at + strings.Index(src[at:], "\n## ") + 1}
 }
@@ -72,7 +72,8 @@ func fromMark(b *testing.B, n int) {
 	}
 }
 
-// Layout parses the text before the mark only if that text seems to have link definitions and the rest has a bracket.
+// Layout parses the text before the Mark only if this text seems to contain link definitions and the text after the
+// Mark contains a bracket.
 func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
 	src := "[1]: https://example.org\n\n" + prose(100<<10)
 	from := markNear(src, len(src)-1000)
@@ -81,8 +82,8 @@ func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
 	}
 }
 
-// The cost of a preview depends only on its visible part. The test compares allocated bytes and allocations, not
-// times: these numbers grow with the parsed text, but not with the load of the machine.
+// The cost of a preview depends only on the part of the text that is visible. The test compares allocated bytes and
+// allocations, not times: these numbers grow with the parsed text, but not with the load of the machine.
 func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 	for _, o := range []Options{{Open: true}, {Open: true, Append: true}, {}} {
 		cost := func(n int) (bytes, allocs uint64) {

@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// flattener lays out the blocks of documents.
+// flattener converts the blocks of parsed documents to visible text with formats.
 type flattener struct {
 	builder
 	shape Shape
@@ -66,9 +66,9 @@ type based struct {
 	blank bool
 }
 
-// separate requests the line breaks between a block and the block above: a blank line if the source has one,
-// otherwise none. Unlike CommonMark, separate decides for each list item and not for the whole list. A blank line that
-// arrives later in a list therefore does not change the items above it.
+// separate requests the line breaks between a block and the block above: a blank line if the source has one, otherwise
+// a single line break. Unlike CommonMark, separate decides for each list item and not for the whole list. A blank line
+// that arrives later in a list therefore does not change the items above it.
 func (f *flattener) separate(n ast.Node, above bool) {
 	if !above {
 		return
@@ -122,7 +122,7 @@ func (f *flattener) block(n ast.Node, depth int) {
 	}
 }
 
-// list lays out a list. list indents the second and later lines of an item by the width of the item's mark.
+// list lays out a list. list indents the second and later lines of an item by the width of the item's marker.
 func (f *flattener) list(n *ast.List, depth int) {
 	number := n.Start
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -149,7 +149,7 @@ func (f *flattener) list(n *ast.List, depth int) {
 	}
 }
 
-// mark returns the mark of a list item: a bullet, a number, or the box of a task.
+// mark returns the marker of a list item: a bullet, a number, or the box of a task.
 func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) string {
 	bullets := f.shape.Bullets
 	mark := bullets[min(depth, len(bullets)-1)]
@@ -170,7 +170,7 @@ func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) strin
 	return state
 }
 
-// task adds the format of a task's box. The caller then writes mark, which ends with the box.
+// task adds the format of a task's box. The caller then writes the marker mark, which ends with the box.
 func (f *flattener) task(mark string, done bool) {
 	end := len(f.text) + len(mark)
 	box, level := f.shape.Todo, 0
@@ -188,7 +188,7 @@ func taskBox(item ast.Node) *extast.TaskCheckBox {
 	return box
 }
 
-// item lays out the content of a list item. Blocks such as a code block begin on a new line below the item's mark.
+// item lays out the content of a list item. Blocks such as a code block begin on a new line below the item's marker.
 func (f *flattener) item(n ast.Node, depth int) {
 	switch n.FirstChild().(type) {
 	case *ast.FencedCodeBlock, *ast.CodeBlock, *extast.Table, *ast.List:

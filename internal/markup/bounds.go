@@ -10,12 +10,12 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Normal text does not reach these limits. Beyond the limits, Markdown marks are treated as text. Without the limits, a
-// few kilobytes of ">" or "[" would delay all other replies, because the parser's time grows with the square of the
-// number of nested or open constructs.
+// Normal text does not reach these limits. Beyond the limits, Markdown delimiters are treated as text. Without the
+// limits, a few kilobytes of ">" or "[" would delay all other replies, because the parser's time grows with the square
+// of the number of nested or open constructs.
 const (
 	maxDepth      = 16  // maximum nesting of quotes and lists
-	maxDelimiters = 500 // maximum number of emphasis marks and opening brackets in one paragraph
+	maxDelimiters = 500 // maximum number of emphasis delimiters and opening brackets in one paragraph
 )
 
 // delimiterLine matches the line below the head of a table.
@@ -41,14 +41,14 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 	return s.BlockParser.Open(parent, r, pc)
 }
 
-// sparing is an inline parser that limits the number of marks in a block to maxDelimiters. All parsers that share a
-// tally count their marks together.
+// sparing is an inline parser that limits the number of delimiters in a block to maxDelimiters. All parsers that share
+// a tally count their delimiters together.
 type sparing struct {
 	parser.InlineParser
 	tally *tally
 }
 
-// tally counts the marks in one block. Only one goroutine may use a tally.
+// tally counts the delimiters in one block. Only one goroutine may use a tally.
 type tally struct {
 	block ast.Node
 	n     int
@@ -108,8 +108,8 @@ func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.N
 	return h.BlockParser.Open(parent, r, pc)
 }
 
-// doubled parses strikethrough only with two tildes. In answers, a single tilde often means "about". If it were a mark,
-// the text after it would be held back until the closing mark.
+// doubled parses strikethrough only with two tildes. In answers, a single tilde often means "about". If a single tilde
+// counted as a delimiter, the text after it would be held back until the closing tilde.
 type doubled struct{ parser.InlineParser }
 
 func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -123,15 +123,16 @@ func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 // this many bytes.
 const longestLocal = 64
 
-// unmarked parses bare URLs and e-mail addresses, but no address with emphasis marks before the @. The parser accepts
-// more characters before the @ than GitHub does (https://github.github.com/gfm/#extended-email-autolink). In
-// "**words**me@example.org", goldmark alone would turn the closing mark into a part of the address.
+// unmarked parses bare URLs and e-mail addresses, but no address with emphasis delimiters before the @. goldmark's own
+// parser accepts more characters before the @ than GitHub does
+// (https://github.github.com/gfm/#extended-email-autolink). In "**words**me@example.org", it would turn the closing
+// delimiter into a part of the address.
 type unmarked struct{ parser.InlineParser }
 
 func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	line, _ := r.PeekLine()
 	word := line
-	if bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 { // the character that triggered the parser, unless the line begins here
+	if bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 { // the character that triggered the parser; missing at the start of a line
 		word = line[1:]
 	}
 	word = word[:min(len(word), longestLocal+1)]
@@ -144,8 +145,8 @@ func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.N
 	return u.InlineParser.Parse(parent, r, pc)
 }
 
-// barred parses tables only if the head begins with a bar. A line without a bar therefore can't be the head of a table,
-// and can be shown before the next line arrives.
+// barred parses tables only if the head begins with a vertical bar. A line without a bar at its start therefore can't
+// be the head of a table, and can be shown before the next line arrives.
 type barred struct{ parser.ParagraphTransformer }
 
 func (b barred) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {

@@ -22,7 +22,7 @@ type laidBlock struct {
 }
 
 // anchor maps the text at offset text to the source at offset source. The next size bytes of text and source are the
-// same. If size is 0, the text there differs from the source.
+// same. If size is 0, the text at this offset differs from the source.
 type anchor struct{ text, source, size int }
 
 // cut truncates the text at offset at.

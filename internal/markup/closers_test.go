@@ -2,8 +2,8 @@ package markup
 
 import "testing"
 
-// The marks that close several constructs at once are adjacent. They must not form one run of marks that closes
-// nothing and is shown as text.
+// Layout closes several open constructs at once, so their closing delimiters are adjacent. These delimiters must not
+// form one run that closes nothing and is shown as text.
 func TestClosersSideBySide(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{

@@ -23,7 +23,7 @@ var (
 type folds struct {
 	open    []int // indexes of the elements' formats, outer before inner; -1: nested too deeply
 	floor   int   // number of elements in open that began outside the current container
-	ended   int   // number of those elements that have ended inside the container
+	ended   int   // number of the elements counted by floor that have ended inside the container
 	summary int   // index of the format of the current summary, plus 1; 0: there is none
 }
 
@@ -80,8 +80,8 @@ func (f *flattener) fold() {
 	d.open = d.open[:last]
 }
 
-// contained lays out a container: a quote, or an item of a list. contained also ends the details elements that begin in
-// the container, even if their end tags are missing.
+// contained calls lay, which lays out a container: a quote, or an item of a list. After that, contained ends the
+// details elements that begin in the container, even if their end tags are missing.
 func (f *flattener) contained(lay func()) {
 	d := &f.folds
 	floor := d.floor
@@ -122,7 +122,7 @@ func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
 	f.breakLine(1)
 }
 
-// htmlText lays out HTML as text. Inside a summary, it leaves out tags.
+// htmlText lays out HTML as text. Inside a summary, htmlText leaves out tags.
 func (f *flattener) htmlText(s []byte, pos int) {
 	if f.folds.summary == 0 {
 		if len(bytes.TrimSpace(s)) > 0 {

@@ -35,7 +35,7 @@ const (
 	CellStyles                    // the styles of text within a Cell
 	Tasks                         // Task
 	Lists                         // Item
-	Formulas                      // Formula; without it, marks inside formulas count as Markdown
+	Formulas                      // Formula; without it, the content of formulas is parsed as Markdown
 	Details                       // Detail and Summary; without it, the tags are text
 )
 
@@ -62,9 +62,9 @@ const (
 	Row     // a row of a table: a line in its Pre. Level is 1 for the head
 	Cell    // the text of a cell in a Row. Level is its column, from 1
 	Task    // the box of a task list's item. Level is 1 for a finished task
-	Item    // the mark of a list's item: a bullet, a number or a box. Level is the depth of the list, from 1
-	Formula // a formula in LaTeX with its marks. Level is 1 if it has lines of its own
-	Detail  // whole lines that a person can fold. Level is 1 if they are shown unfolded: the end is missing, or the source says so
+	Item    // the marker of a list item: a bullet, a number or a box. Level is the depth of the list, from 1
+	Formula // a formula in LaTeX with its delimiters. Level is 1 if it has lines of its own
+	Detail  // whole lines that a person can fold. Level is 1 if shown unfolded: the end tag is missing, or the source says so
 	Summary // the line of a Detail that stays visible when it is folded
 )
 
@@ -76,7 +76,7 @@ type Format struct {
 	Language   string // Pre; may be empty
 	Level      int    // Heading: 1 to 6; for other styles, see the style
 	Align      string // Cell: "center" or "right"; empty: left
-	Open       bool   // text that is appended later continues the format, so Render omits the format's closing marks
+	Open       bool   // text that is appended later continues the format, so Render omits the format's closing delimiter
 }
 
 // Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by their start,

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// extra is a dialect that shows the text, and after it the formats of the styles that have a name.
+// extra is a dialect that shows the text, and after the text those formats whose style has a name in styles.
 type extra struct {
 	Plain
 	styles map[Style]string
@@ -173,7 +173,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// No beginning of a text shows an incomplete tag, and the visible text only gets longer.
+// While a text grows, no incomplete tag is shown, and the visible text only gets longer.
 func TestGrowingDetails(t *testing.T) {
 	t.Parallel()
 	src := "a\n\n<details>\n<summary>Why <b>not</b></summary>\n\nbecause **x**\n\n</details>\n\nend"

@@ -22,11 +22,12 @@ const (
 	maxLines       = 64   // number of lines of a formula with lines of its own
 )
 
-// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. A formula between the
-// marks $$x$$ or \[x\] may have lines of its own. Prices also begin with a dollar sign, and \( and \[ may also be
-// escaped brackets. Therefore looksLikeFormula examines the text between the marks.
+// Formulas are written in LaTeX between delimiters, in one of these forms: $x$, \(x\), $$x$$ and \[x\]. A formula in
+// the form $$x$$ or \[x\] may have lines of its own. Prices also begin with a dollar sign, and \( and \[ may also be
+// escaped brackets. Therefore looksLikeFormula examines the text between the delimiters.
 
-// closerOf returns the marks that end a formula at the start of s, and the length of the marks.
+// closerOf returns the delimiter that would close a formula at the start of s, and the length of this delimiter. closer
+// is empty if no formula can begin there.
 func closerOf(s string) (closer string, n int) {
 	switch {
 	case strings.HasPrefix(s, "$$$"):
@@ -65,7 +66,7 @@ func inlineFormula(prev rune, s string) (n int, open bool) {
 	return mark + end + len(closer), false
 }
 
-// endsAt returns the offset of a formula's closing marks in the line, or -1. endsAt skips escaped dollar signs.
+// endsAt returns the offset of a formula's closing delimiter in the line, or -1. endsAt skips escaped dollar signs.
 func endsAt(line, closer string) int {
 	for i := 0; i < len(line); i++ {
 		switch {
@@ -83,7 +84,7 @@ var (
 	texSign    = regexp.MustCompile(`[\\^_=+<>{}]`)
 )
 
-// looksLikeFormula reports whether the text between marks is a formula, rather than text between two prices or
+// looksLikeFormula reports whether the text between two delimiters is a formula, rather than text between two prices or
 // between escaped brackets. A formula contains a mathematical sign, or no words.
 func looksLikeFormula(closer, inner string) bool {
 	first, _ := utf8.DecodeRuneInString(inner)
@@ -126,9 +127,9 @@ func hasWords(s string) bool {
 	return false
 }
 
-// displayFormula returns the end of a formula with lines of its own at the start of s. The formula ends with closing
-// marks at the end of a line, before any blank line. If the end is 0, open says whether s may become a complete formula
-// when further text arrives.
+// displayFormula returns the end of a formula with lines of its own at the start of s. The formula ends with the
+// closing delimiter at the end of a line, before any blank line. If the end is 0, open says whether s may become a
+// complete formula when further text arrives.
 func displayFormula(s string) (end int, open bool) {
 	closer, mark := closerOf(s)
 	if mark != 2 || closer == `\)` {
@@ -152,7 +153,7 @@ func displayFormula(s string) (end int, open bool) {
 	return 0, false
 }
 
-// inlineNode is a formula within a line of text. segment is the formula with its marks.
+// inlineNode is a formula within a line of text. segment is the formula with its delimiters.
 type inlineNode struct {
 	ast.BaseInline
 	segment text.Segment
@@ -179,7 +180,7 @@ func (inlineParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.N
 	return &inlineNode{segment: segment.WithStop(segment.Start + n)}
 }
 
-// displayNode is a formula with lines of its own. The lines include the marks.
+// displayNode is a formula with lines of its own. The lines include the delimiters.
 type displayNode struct {
 	ast.BaseBlock
 	whole bool
@@ -230,7 +231,7 @@ func (displayParser) Continue(node ast.Node, r text.Reader, _ parser.Context) pa
 	return parser.Continue | parser.NoChildren
 }
 
-// add adds a line to the formula. Closing marks at the end of a line complete the formula.
+// add adds a line to the formula. The closing delimiter at the end of a line completes the formula.
 func (n *displayNode) add(line text.Segment, src []byte) {
 	n.Lines().Append(line)
 	first := n.Lines().At(0)

@@ -40,7 +40,7 @@ func runeFloor(s string, n int) int {
 
 const (
 	joiner    = '\u200d' // joins two emoji into one
-	variation = '\ufe0f' // selects the emoji form of a character; after a digit, the mark of a keycap may follow it
+	variation = '\ufe0f' // selects the emoji form of a character; after a digit, the character keycap may follow it
 	keycap    = '\u20e3'
 )
 

@@ -23,7 +23,7 @@ func layGrown(src string, from int, o Options) []Part {
 	return c.parts(o.From)
 }
 
-// parts returns the parts that begin at or after a mark.
+// parts returns the parts that begin at or after the Mark from.
 func (c *growing) parts(from Mark) []Part {
 	var parts []Part
 	pos := c.skipBlank(c.find(from))
@@ -68,8 +68,8 @@ func (c *growing) sourceOf(pos int) int {
 	return a.source + min(pos-a.text, a.size)
 }
 
-// leaveOpen sets Open in those formats of the piece at pos that continue after the piece. A block that ends where the
-// arrived text ends, at more, may still get longer, so it counts as open.
+// leaveOpen sets Open in those formats of the piece at pos that continue after the piece. more is the end of the text
+// that has arrived. A block that ends there may still get longer, so it counts as open.
 func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	end := pos + len(p.Text)
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })

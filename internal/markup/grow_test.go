@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// appender is a dialect that writes Markdown to which text is appended: formats that continue later get no closing
-// marks.
+// appender is a dialect that writes Markdown to which text can be appended: formats that continue later get no closing
+// delimiters.
 type appender struct{ marker }
 
 func (a appender) Render(p Piece) Rendered {
@@ -23,7 +23,7 @@ func (a appender) Render(p Piece) Rendered {
 		}
 	}
 	r := a.marker.Render(p)
-	for i := range open { // the closing marks of the outermost format come last
+	for i := range open { // the closing delimiter of the outermost format comes last
 		r.Text = strings.TrimSuffix(r.Text, closing(open[i], a.marks()))
 	}
 	return r
@@ -56,8 +56,8 @@ func TestAppendedTagBeforeAddress(t *testing.T) {
 	}
 }
 
-// A URL directly after closing marks becomes a link only with its last letter. A place before the URL where the text
-// may be cut must stay the same.
+// A URL directly after closing delimiters becomes a link only with its last letter. A place before the URL where the
+// text may be cut must stay the same.
 func TestAppendedMarksBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"***世界***https://e.org", "a **世界**www.e.org x", "_世界_http://e.org"} {
@@ -164,7 +164,7 @@ func TestAppendShowsWords(t *testing.T) {
 	}
 }
 
-// The parts of a whole text with Options.Append also show the whole text.
+// If a complete text is laid out with Options.Append, its parts together show the whole text.
 func TestAppendedPartsAreTheWholeText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -49,8 +49,8 @@ func heal(p parser.Parser, doc document, extras Extras) (head document, tail bas
 		cut = min(cut, holdFormula(doc))
 	}
 	for last > 0 && cut <= doc.blocks[last].start {
-		// The whole last block is held back. Further text may still continue the block above it, so that block
-		// is now the unfinished one.
+		// The whole last block is held back. Further text may still continue the block above, so that block is now the
+		// unfinished one.
 		last--
 	}
 	base := doc.blocks[last].start
@@ -91,7 +91,7 @@ func openLeaf(n ast.Node) ast.Node {
 }
 
 // holdLine returns where the source must be cut, so that no line is shown that further text could turn into something
-// else: an underline, a rule, a table, a fence, a list item or a definition.
+// else: the underline of a heading, a rule, a table, a fence, a list item or a link definition.
 func holdLine(src []byte, leaf ast.Node) int {
 	start := lineStart(src, len(src))
 	last := string(src[start:])
@@ -148,7 +148,7 @@ func blankEnd(src []byte) bool {
 	return bytes.Count(src[len(bytes.TrimRight(src, " \t\r\n")):], []byte{'\n'}) > 1
 }
 
-// contentOf returns a line without the marks of quotes and list items at its start.
+// contentOf returns a line without the block quote markers and list markers at its start.
 func contentOf(line string) string {
 	for {
 		line = strings.Trim(line, " \t\r\n>")
@@ -172,7 +172,7 @@ func inlineGrows(src []byte, leaf ast.Node) bool {
 }
 
 // holdInline returns where the source must be cut, so that the open inline constructs of leaf can be closed there.
-// holdInline also returns the closing marks.
+// holdInline also returns the closing delimiters.
 func holdInline(src []byte, leaf ast.Node, extras Extras) (keep int, closers string) {
 	keep = len(src)
 	if !inlineGrows(src, leaf) {

@@ -18,7 +18,7 @@ func (b *builder) inlines(n ast.Node) {
 	}
 }
 
-// styled lays out the children of n in a format.
+// styled lays out the inline children of n with the format f.
 func (b *builder) styled(n ast.Node, f Format) {
 	i := b.open(f)
 	b.inlines(n)
@@ -95,8 +95,8 @@ func (b *builder) unescaped(s []byte, pos int) {
 	b.write(s[from:], pos+from)
 }
 
-// entity returns the characters of the HTML entity at the start of s, and the entity's length, or 0 if s does not begin with
-// one.
+// entity returns the characters of the HTML entity at the start of s, and the entity's length. If s does not begin with
+// an entity, the length is 0.
 func entity(s []byte) ([]byte, int) {
 	end := bytes.IndexByte(s[:min(len(s), maxEntity)], ';')
 	if end < 2 {

@@ -22,11 +22,11 @@ type Span struct {
 }
 
 // Mark is the place in the source at which a part begins. Offset is the source offset of the top-level block that
-// contains the place. Line and Col are the position of the place in the laid-out text of the block: everything before
-// it belongs to earlier parts. Shown is the source offset up to which earlier parts show the text. If later text
-// changes the layout of the block, Line and Col become wrong. In this case, Shown determines the place, so that no text
-// is shown twice or left out. The zero Mark is the beginning of the source. Appending to the source does not change a
-// Mark.
+// contains the place. Line and Col are the position of the place in the laid-out text of the block. Everything before
+// this position belongs to earlier parts. Shown is the source offset up to which earlier parts show the text. If later
+// text changes the layout of the block, Line and Col become wrong. In this case, Shown determines the place, so that no
+// text is shown twice or left out. The zero Mark is the beginning of the source. Appending to the source does not
+// change a Mark.
 type Mark struct{ Offset, Line, Col, Shown int }
 
 // Before reports whether a is earlier in the source than b.
@@ -47,10 +47,10 @@ type Part struct {
 type Options struct {
 	Dialect Dialect
 	Limit   int  // maximum length of a part after rendering, in the dialect's unit
-	From    Mark // skip the source before this mark
+	From    Mark // skip the source before this Mark
 	Open    bool // more source may follow: close open constructs, and hide text that may still change its meaning
 	Paused  bool // with Open: only a new paragraph or nothing can follow, so the last character is complete
-	Append  bool // text can only be appended to the message, see Layout; the same for all layouts that divide a reply
+	Append  bool // text can only be appended to the message, see Layout; must be the same in all layouts of one reply
 }
 
 // Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source that shows nothing has no
@@ -64,11 +64,12 @@ type Options struct {
 //
 // With o.Append, these exceptions do not occur. Layouts of a growing source with Open, and of the whole source without
 // Open, have the same parts. Only the last part gets longer as the source grows: text is appended to its Rendered.Text,
-// and its spans stay the same or grow with the text. In return, the layout shows text later than without o.Append. With
-// o.Append, it shows text word by word, the text after an emphasis mark or a bracket only when the construct is closed,
-// and a table only as a whole. Some constructs can't be recognized in time, so the layout shows their source:
-// underlines below headings, reference links and their definitions, tables whose head does not begin with a bar, and
-// strikethrough with one tilde. A part ends at the best place within the last eighth of its maximum length.
+// and its spans stay the same or grow with the text. In return, the layout shows text later than without o.Append. It
+// shows text word by word, and a table only as a whole. It shows the text after an opening emphasis delimiter or
+// bracket only when the construct is closed. Some constructs can't be recognized in time, so the layout shows their
+// source: underlines below headings, reference links and their definitions, tables whose head does not begin with a
+// vertical bar, and strikethrough with one tilde. A part ends at the best place within the last eighth of its maximum
+// length.
 //
 // The cost of Layout depends only on the text after o.From.
 func Layout(src string, o Options) []Part {
@@ -104,6 +105,6 @@ func arrange(src string, from int, o Options) (laid, int) {
 	l := flatten(shape, !blankEnd(doc.src),
 		based{document: head, base: from},
 		based{document: tail.document, base: tail.base, blank: blank})
-	l.cutSource(from + shown) // the parser reads added closing marks that close nothing as text
+	l.cutSource(from + shown) // added closing delimiters that close nothing are text to the parser, so cut them off
 	return l, from + shown
 }

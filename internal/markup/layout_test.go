@@ -202,7 +202,7 @@ func TestHealing(t *testing.T) {
 	}
 }
 
-// A text with Paused ends with a complete character, and its open marks are closed nevertheless.
+// With Options.Paused, the last character counts as complete, and open constructs are still closed.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{"**a 👩\u200d💻": "<b>a 👩\u200d💻</b>", "caf\u00e9": "caf\u00e9", "a ❤\ufe0f": "a ❤\ufe0f", "a 👩\u200d": "a", "a 🇩": "a"} {
@@ -222,7 +222,7 @@ func cutText(src string, limit int) []string {
 	return out
 }
 
-// D8, F31, F32: TestPlaces checks where a text is cut.
+// D8, F31, F32: TestPlaces checks at which places a text is cut into parts.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.TrimSpace(strings.Repeat("xxxx ", n/5)) }
@@ -314,7 +314,7 @@ func TestEndIsWhatIsShown(t *testing.T) {
 	}
 }
 
-// Link definitions before the mark still apply to the text after it.
+// Link definitions before Options.From still apply to the text after this Mark.
 func TestDefinitionsBeforeTheMark(t *testing.T) {
 	t.Parallel()
 	src := "[1]: https://e.org\n\nfirst\n\nsee [here][1] **and"
@@ -325,7 +325,8 @@ func TestDefinitionsBeforeTheMark(t *testing.T) {
 	}
 }
 
-// A mark stays valid if the text before its place gets longer or shorter because open constructs are closed.
+// A Mark may point outside of the text, because the layout has changed since the Mark was made. Layout must then return
+// the whole text, or nothing.
 func TestMarkBeyondTheText(t *testing.T) {
 	t.Parallel()
 	for _, m := range []Mark{{Line: 9}, {Col: 99}, {Offset: 99}, {Offset: -1}, {Line: -1, Col: -1}} {

@@ -138,7 +138,7 @@ func lineStart(src []byte, pos int) int {
 	return pos
 }
 
-// blankBefore reports whether the line above the one that contains pos is blank. Quote marks don't count.
+// blankBefore reports whether the line above the one that contains pos is blank. Block quote markers don't count.
 func blankBefore(src []byte, pos int) bool {
 	start := lineStart(src, pos)
 	if start == 0 {

@@ -48,8 +48,8 @@ func (c *cutter) place(pos, limit int) int {
 	return c.lift(pos, cut)
 }
 
-// lift moves a cut upwards if headings or summaries would be the last lines of the part. With the moved cut, they begin
-// the next part.
+// lift moves a cut upwards if headings or summaries would be the last lines of the part. With the moved cut, these
+// lines begin the next part.
 func (c *cutter) lift(pos, cut int) int {
 	for _, z := range slices.Backward(c.zones) {
 		if z.Start <= pos {
@@ -81,7 +81,7 @@ func (c *cutter) candidates(pos, limit int) (best [places]int) {
 type spot struct{ at, kind int }
 
 // spots yields the grapheme boundaries between pos and end as possible cuts. spots also yields end if next, the
-// character after end, is known. Places within one of c.zones, or between a list item's mark and its text, have the
+// character after end, is known. Places within one of c.zones, or between a list item's marker and its text, have the
 // kind atGrapheme.
 func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
@@ -144,11 +144,10 @@ func spaceless(r rune) bool {
 		r == '、' || r == '，'
 }
 
-// maxMark is the length in bytes of the longest mark of a list item: a number of nine digits and a box.
+// maxMark is the length in bytes of the longest list marker: a number of nine digits and a box.
 const maxMark = 16
 
-// onlyMark reports whether a line contains only the mark of a list item. The mark must not be separated from the
-// item's text.
+// onlyMark reports whether a line contains only a list marker. The marker must not be separated from the item's text.
 func (c *cutter) onlyMark(line string) bool {
 	if line = strings.TrimSpace(line); len(line) > maxMark {
 		return false

@@ -27,7 +27,7 @@ func units() []markup.Dialect {
 	}
 }
 
-// D7, D8, F26, F30, F31: TestAnswersPlain checks each beginning of an answer, in each unit of length, with small and
+// D7, D8, F26, F30, F31: TestAnswersPlain lays out each beginning of an answer, in each unit of length, with small and
 // large limits.
 func TestAnswersPlain(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestHealingIsStable(t *testing.T) {
 	}
 }
 
-// D7, D8, D13: FuzzPrefixes checks any text, cut at any place.
+// D7, D8, D13: FuzzPrefixes lays out random texts, cut at random places.
 func FuzzPrefixes(f *testing.F) {
 	for _, src := range markuptest.Answers(f) {
 		f.Add(src[:200], 100, 40)

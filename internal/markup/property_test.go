@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// marker is a dialect that writes marks into the text, as those of Discord and Slack do. So the rendered text is
-// longer than the piece.
+// marker is a dialect that writes delimiters into the text, as the dialects of Discord and Slack do. So the rendered
+// text is longer than the piece.
 type marker struct{ Plain }
 
 func (marker) Render(p Piece) Rendered {
@@ -125,7 +125,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 		src := markdown(2).Draw(t, "src")
 		o := Options{Dialect: dialects().Draw(t, "dialect"), Limit: limits().Draw(t, "limit")}
 		if _, ok := o.Dialect.(marker); ok {
-			o.Limit += 200 // leave room for the marks of deeply nested formats
+			o.Limit += 200 // leave room for the delimiters of deeply nested formats
 		}
 		parts := Layout(src, o)
 		checkParts(t, parts, o)
@@ -142,7 +142,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 	})
 }
 
-// A layout that begins at the end of a part returns the parts after it.
+// A layout that begins at the Mark at which a part ends returns the parts after this part.
 func TestLayoutGoesOnFromAMark(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -163,7 +163,8 @@ func TestLayoutGoesOnFromAMark(t *testing.T) {
 	})
 }
 
-// F26, F27, F29: every beginning of a text is shown in a valid form, and a finished text is shown like the final.
+// F26, F27, F29: every beginning of a text is shown in a valid form, and a preview of the finished text looks like the
+// final.
 func TestEveryPrefixIsValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -210,7 +211,7 @@ func TestSealedPartsStay(t *testing.T) {
 	})
 }
 
-// stableMarkdown generates text without constructs that change earlier text: no marks that are never closed, no
+// stableMarkdown generates text without constructs that change earlier text: no delimiters that are never closed, no
 // tables and no link definitions.
 func stableMarkdown() *rapid.Generator[string] {
 	word := rapid.SampledFrom([]string{"alpha", "beta,", "gamma.", "I", "end!", "snake_case", "世界", "これは長い文です。", "👨‍👩‍👧", "🇩🇪", "naïve", "longerwordhere"})

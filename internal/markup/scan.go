@@ -9,23 +9,23 @@ import (
 )
 
 // scanner scans the inline content of an unfinished paragraph for open constructs. The scanner follows CommonMark's
-// rules for runs of marks closely enough that its closing marks work. If the scanner makes a mistake, a construct stays
-// open and its marks are shown as text.
+// rules for delimiter runs closely enough that the closing delimiters that it adds usually work. If the scanner makes a
+// mistake, a construct stays open, and its delimiters are shown as text.
 type scanner struct {
 	s        string
 	stack    []opener
 	formulas bool // formulas are recognized, too
 }
 
-// opener is an open run of marks, an open bracket, or an open code span.
+// opener is an opening delimiter run, an open bracket, or an open code span.
 type opener struct {
 	at, n    int
 	char     byte // one of * _ ~ ` [, or ! for an image
 	canClose bool
 }
 
-// These constants limit open constructs. If a construct exceeds a limit, its opening bracket and the text after it are
-// treated as text.
+// These constants limit open constructs. If a construct exceeds a limit, its opening bracket and everything after the
+// bracket count as ordinary text.
 const (
 	maxOpeners   = 64
 	maxLinkText  = 160 // in bytes, like the limits below
@@ -43,7 +43,7 @@ var (
 	partialTarget = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>?|[^\s<]\S*)?(?:\s+(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\((?:[^()\\]|\\.)*\)?)?)?\s*$`)
 )
 
-// scanInline returns how many bytes of the content can be shown, and the closing marks to append.
+// scanInline returns how many bytes of the content can be shown, and the closing delimiters to append.
 func scanInline(content string, extras Extras) (keep int, closers string) {
 	sc := scanner{s: content, formulas: extras.Has(Formulas)}
 	keep = sc.scan()
@@ -112,7 +112,8 @@ func (sc *scanner) runLength(i int) int {
 	return len(sc.s[i:]) - len(strings.TrimLeft(sc.s[i:], sc.s[i:i+1]))
 }
 
-// code handles a run of backticks, which begins a complete code span or one that is open until the end.
+// code handles a run of backticks, which begins a code span. The code span is complete, or is open until the end of the
+// content.
 func (sc *scanner) code(i int) (next, cut int) {
 	n := sc.runLength(i)
 	for k := i + n; k < len(sc.s); {
@@ -202,7 +203,7 @@ func (sc *scanner) unfinished(open opener, top, i int) (next, cut int) {
 	return 0, i
 }
 
-// run handles a run of emphasis or strikethrough marks.
+// run handles a delimiter run of emphasis or strikethrough.
 func (sc *scanner) run(i int) (next, cut int) {
 	c, n := sc.s[i], sc.runLength(i)
 	end := i + n
@@ -235,7 +236,8 @@ func (sc *scanner) run(i int) (next, cut int) {
 // punct reports whether r is punctuation in the sense of CommonMark.
 func punct(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// close matches a run of n marks with the openers before it. close returns how many marks are left.
+// close matches a run of n closing delimiters with the openers before the run. close returns how many delimiters are
+// left.
 func (sc *scanner) close(c byte, n int, both bool) int {
 	for k := len(sc.stack) - 1; k >= 0 && n > 0; k-- {
 		o := &sc.stack[k]
@@ -265,8 +267,8 @@ func (sc *scanner) close(c byte, n int, both bool) int {
 	return n
 }
 
-// closedTogether reports whether one run of marks can close all openers of a group. A run of more than two ~ is not a
-// mark. Runs of * and _ must follow CommonMark's rule about multiples of 3:
+// closedTogether reports whether one delimiter run can close all openers of a group. A run of more than two ~ is not a
+// delimiter. Runs of * and _ must follow CommonMark's rule about multiples of 3:
 // https://spec.commonmark.org/0.31.2/#can-close-emphasis
 func closedTogether(group []opener) bool {
 	n := 0
@@ -278,8 +280,8 @@ func closedTogether(group []opener) bool {
 	})
 }
 
-// finish returns where to cut the content, and the closing marks for the openers that remain before the cut. The cut is
-// at keep or before it.
+// finish returns where to cut the content, and the closing delimiters for the openers that remain before the cut. The
+// cut is at keep or before it.
 func (sc *scanner) finish(keep int) (int, string) {
 	trimmed := func() int { return len(strings.TrimRightFunc(sc.s[:keep], unicode.IsSpace)) }
 	for i, o := range sc.stack {
@@ -293,7 +295,7 @@ func (sc *scanner) finish(keep int) (int, string) {
 		sc.stack = sc.stack[:n-1]
 	}
 	var closers strings.Builder
-	var group []opener // openers whose closing marks are adjacent and so form one run
+	var group []opener // openers whose closing delimiters are adjacent and so form one run
 	for _, o := range slices.Backward(sc.stack) {
 		switch {
 		case o.char == '[' && keep-o.at < maxLinkText:

@@ -29,8 +29,8 @@ func seamPieces() *rapid.Generator[[]string] {
 
 var seamWord = regexp.MustCompile(`w\d+x`)
 
-// A part may be shown, and the next part begun, before the text after it is known. The text that arrives later may
-// change the layout of earlier text. All parts together must nevertheless show each word once, in order.
+// A part may be shown, and the next part may be begun, before all text of these parts is known. The text that arrives
+// later may change the layout of earlier text. All parts together must nevertheless show each word once, in order.
 func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,7 +55,8 @@ func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
 	})
 }
 
-// A mark that only closes an open format is not in the source, so it does not count as shown.
+// Layout adds closing delimiters for open formats. Such a delimiter is not in the source, so it must not count as shown
+// source.
 func TestRegressionClosingMarksAreNotShownSource(t *testing.T) {
 	o, src := Options{Dialect: Plain{}, Limit: 60, Open: true}, ""
 	for _, piece := range []string{"a _", "b **", "c*", "- d\n", "e \\*"} {
@@ -71,7 +72,8 @@ func TestRegressionClosingMarksAreNotShownSource(t *testing.T) {
 	}
 }
 
-// A mark that closes nothing is text to the parser. It is not in the source, so no preview shows it.
+// If a closing delimiter that Layout has added closes nothing, the parser reads it as text. It is not in the source, so
+// no preview may show it.
 func TestRegressionClosingMarksAreNotShown(t *testing.T) {
 	src := "~~b ~~c~~~~ ~~d e~~\n"
 	parts := Layout(src, Options{Dialect: Plain{}, Limit: 60, Open: true})

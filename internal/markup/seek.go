@@ -72,7 +72,7 @@ func (s *seeker) child(c ast.Node) {
 	}
 	if _, auto := c.(*ast.AutoLink); auto {
 		s.address = top
-	} else if c.NextSibling() == nil { // the closing mark of the last child may get longer
+	} else if c.NextSibling() == nil { // the closing delimiter of the last child may get longer
 		s.found(top)
 	}
 }
@@ -139,7 +139,7 @@ func (s *seeker) skip(n ast.Node) {
 }
 
 // text examines literal text. top is the start of the surrounding construct, or -1 if there is none. Within a
-// construct, text ignores emphasis marks, and within a link it also ignores brackets.
+// construct, text ignores emphasis delimiters. Within a link, text also ignores brackets.
 func (s *seeker) text(n *ast.Text, top int, link bool) {
 	if start := n.Segment.Start; start > s.read && bytes.IndexByte(s.src[s.read:start], '\n') >= 0 {
 		s.address = -1
@@ -200,7 +200,7 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 		if top < 0 && s.opens(c, i, n) {
 			s.found(place)
 			if i+n >= len(s.src) && i+n > s.literal && s.above >= 0 {
-				s.found(s.above) // these marks close a format, but more marks of the same character may follow
+				s.found(s.above) // these delimiters close a format, but more of the same character may follow
 			}
 		}
 		return i + n
@@ -222,7 +222,7 @@ func (s *seeker) bracket(i int, link bool) {
 	s.brackets = slices.Delete(s.brackets, n-1, n)
 }
 
-// opens reports whether later marks may close the run of n emphasis marks at i.
+// opens reports whether the run of n emphasis delimiters at i may open a format that later delimiters close.
 func (s *seeker) opens(c byte, i, n int) bool {
 	if i+n >= len(s.src) {
 		return true
@@ -238,8 +238,8 @@ func (s *seeker) opens(c byte, i, n int) bool {
 	return i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
-// rest returns the content of the paragraph from source offset i on, without the marks of quotes and lists at the start
-// of lines.
+// rest returns the content of the paragraph from source offset i on, without the block quote markers and list markers
+// at the start of lines.
 func (s *seeker) rest(i int) string {
 	var out strings.Builder
 	lines := s.leaf.Lines()

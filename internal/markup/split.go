@@ -25,7 +25,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 		case Pre, Quote, Row, Cell, Task, Item, Detail:
 			continue
 		case Bold, Italic, Strike:
-			if !o.Append { // the marks of these formats must not stay open at the end of a part
+			if !o.Append { // with Append, these formats must not stay open at the end of a part
 				continue
 			}
 		}
@@ -36,7 +36,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 	return c
 }
 
-// parts returns the parts that begin at or after a mark.
+// parts returns the parts that begin at or after the Mark from.
 func (c *cutter) parts(from Mark) []Part {
 	var parts []Part
 	pos := c.skipBlank(c.find(from))
@@ -145,7 +145,7 @@ func Visible(s string) bool {
 	})
 }
 
-// mark returns the mark for the text at pos.
+// mark returns the Mark of the text at pos.
 func (c *cutter) mark(pos int) Mark {
 	i := sort.Search(len(c.blocks), func(i int) bool { return c.blocks[i].start > pos }) - 1
 	if i < 0 {
@@ -167,8 +167,8 @@ func (c *cutter) shownBefore(pos int) int {
 	return a.source + max(1, min(pos-a.text, a.size))
 }
 
-// find returns the position of a mark in the text. find uses the mark's line and column. If later text has changed the
-// layout, find uses Mark.Shown instead.
+// find returns the position of a Mark in the text. find uses the line and column of the Mark. If later text has changed
+// the layout, find uses Mark.Shown instead.
 func (c *cutter) find(m Mark) int {
 	pos := c.findColumn(m)
 	if m.Shown <= 0 {
@@ -187,8 +187,8 @@ func (c *cutter) sourceAt(i, pos int) int {
 	return a.source + max(0, pos-a.text)
 }
 
-// findShown returns the position of the first text that comes after the source offset shown. If the mark of a list item
-// is directly before this text, findShown returns the position of the mark.
+// findShown returns the position of the first text that comes after the source offset shown. If a list marker is
+// directly before this text, findShown returns the position of the marker.
 func (c *cutter) findShown(shown int) int {
 	for i, a := range c.anchors {
 		if a.source < shown && a.source+a.size <= shown {
@@ -201,14 +201,14 @@ func (c *cutter) findShown(shown int) int {
 		}
 		line := strings.LastIndexByte(c.text[:a.text], '\n') + 1
 		if i == 0 || c.anchors[i-1].text+c.anchors[i-1].size <= line && c.anchors[i-1].text < line {
-			return line // the mark of a list item has no anchor, because the source contains it in another form
+			return line // a list marker has no anchor, because the source contains it in another form
 		}
 		return a.text
 	}
 	return len(c.text)
 }
 
-// findColumn returns the position of a mark in the text by its line and column.
+// findColumn returns the position of a Mark in the text by the Mark's line and column.
 func (c *cutter) findColumn(m Mark) int {
 	if len(c.blocks) == 0 || c.blocks[0].source != m.Offset {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// structured is a dialect that shows the formats that its Shape.Extras ask for.
+// structured is a dialect that shows the formats of the constructs in its Shape.Extras.
 type structured struct{ Plain }
 
 func (structured) Shape() Shape {
