@@ -33,7 +33,8 @@ type Admitted struct {
 	At     time.Time `json:"at"`
 }
 
-// Deletion says what to delete: the session of a conversation, or the data of a person. One of the fields is empty.
+// Deletion says what to delete: the session of a conversation, or the data of a person. Exactly one of the fields is
+// set.
 type Deletion struct {
 	Conversation string `json:"conversation,omitempty"`
 	Person       string `json:"person,omitempty"`
@@ -41,7 +42,7 @@ type Deletion struct {
 
 // Deleted says how much data was deleted.
 type Deleted struct {
-	Messages int  `json:"messages"` // number of history entries and waiting messages
+	Messages int  `json:"messages"` // number of deleted history entries and waiting messages
 	Code     bool `json:"code"`     // a pairing request or an admission was deleted
 }
 
@@ -51,11 +52,11 @@ func ParsePerson(s string) (chat.Person, error) { return chat.ParsePerson(s) }
 // ParseConversation parses a conversation's id from the command line.
 func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseConversation(s) }
 
-// operator is stored as the approver if a command on this machine admits a person.
+// operator is stored as the approver if a person is admitted by a command on this machine.
 const operator = "operator"
 
-// operations are the actions of an operator. A *localAdmin executes the actions in this process. A remote lets the
-// daemon execute the actions.
+// operations are what an operator can do with commands. A *localAdmin does these operations in this process. A remote
+// asks the daemon to do them.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)
@@ -63,13 +64,13 @@ type operations interface {
 	delete(ctx context.Context, d Deletion) (Deleted, error)
 }
 
-// localAdmin executes an operator's actions in the process that has opened the store.
+// localAdmin does an operator's operations in the process that has opened the store.
 type localAdmin struct {
 	store  keptStore
 	policy *access.Policy
 	// forget deletes a conversation's session and its chosen model, and stops its turns. erase stops a person's turns,
 	// deletes the person's entries in the conversations of these turns, and returns how many entries it has deleted.
-	// erase is nil if no turns can be running.
+	// erase is nil if no turn can be running.
 	forget func(context.Context, chat.Conversation) error
 	erase  func(context.Context, chat.Person) (int, error)
 }
@@ -122,7 +123,7 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	if err != nil {
 		return Deleted{}, err
 	}
-	// Even if nothing is stored yet, turns may be running, so stop them.
+	// A turn may be running even if nothing is stored yet. So call forget, which stops it.
 	if err := l.forget(ctx, c); err != nil {
 		return Deleted{}, err
 	}
@@ -132,8 +133,8 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	return Deleted{Messages: len(entries)}, nil
 }
 
-// deletePerson deletes the data of a person. deletePerson first revokes the admission, so that no new data arrives
-// meanwhile.
+// deletePerson deletes the data of a person. deletePerson first revokes the admission, so that the bot stores no new
+// data of the person meanwhile.
 func (l *localAdmin) deletePerson(ctx context.Context, p chat.Person) (Deleted, error) {
 	err := l.policy.Revoke(ctx, p, operator)
 	if err != nil && !errors.Is(err, access.ErrNobody) {

@@ -20,10 +20,10 @@ type answerer struct {
 	mu      sync.Mutex
 	running int
 	retired bool
-	release func() // called once, when the answerer is retired and its last turn has ended
+	release func() // called once, after retire, when the last turn has ended
 }
 
-// answererConfig contains those parts of the configuration that determine an answerer.
+// answererConfig contains the parts of the configuration from which an answerer is built.
 type answererConfig struct {
 	models []config.Model
 	agent  config.Agent
@@ -50,14 +50,15 @@ func (b *answerer) count(n int) {
 	b.end()
 }
 
-// retire marks the answerer as retired: no more turns begin with it.
+// retire marks the answerer as retired, which means that no more turns begin with it.
 func (b *answerer) retire() {
 	b.mu.Lock()
 	b.retired = true
 	b.end()
 }
 
-// end unlocks mu. If the answerer is retired and no turn uses it any more, end calls release.
+// end unlocks mu, which the caller has locked. If the answerer is retired and no turn uses it any more, end calls
+// release.
 func (b *answerer) end() {
 	release := b.release
 	over := b.retired && b.running == 0
@@ -70,7 +71,7 @@ func (b *answerer) end() {
 	}
 }
 
-// toolServer is an MCP server. A toolServer runs as long as any answerer uses it.
+// toolServer is an MCP server, which runs as long as any answerer uses it.
 type toolServer struct {
 	config  config.MCPServer
 	client  *mcp.Client
@@ -79,7 +80,7 @@ type toolServer struct {
 }
 
 // newAnswerer returns an answerer for a configuration. If the answerer in before has the same configuration,
-// newAnswerer returns that answerer. A new answerer shares those MCP servers of the old one whose configuration is
+// newAnswerer returns it. Otherwise the new answerer takes over the old one's MCP servers whose configuration is
 // unchanged. before may be nil.
 func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer, error) {
 	of := answererConfigOf(c)
@@ -113,8 +114,8 @@ func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer
 	return b, err
 }
 
-// countHolders changes by n the number of answerers that use each of these MCP servers. countHolders starts a server
-// for the first answerer that uses it, and stops the server after the last one.
+// countHolders adds n to the number of answerers that use each of these MCP servers. n may be negative. countHolders
+// starts a server for the first answerer that uses it, and stops the server after the last one.
 func (a *App) countHolders(servers []*toolServer, n int) {
 	a.serversMu.Lock()
 	defer a.serversMu.Unlock()

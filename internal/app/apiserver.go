@@ -11,7 +11,7 @@ import (
 	"telex/platforms/apiserver"
 )
 
-// apiOptions returns the options of all API servers, in the order of the configuration file.
+// apiOptions returns the options of all configured API servers, in the order of the configuration file.
 func (a *App) apiOptions(c *config.Config, asks runner) ([]apiserver.Options, error) {
 	o := a.options
 	var all []apiserver.Options
@@ -38,7 +38,7 @@ func (a *App) apiOptions(c *config.Config, asks runner) ([]apiserver.Options, er
 	return all, nil
 }
 
-// api is an API server with its newest options and the function that stops it.
+// api is an API server, with its newest options and the function that stops it.
 type api struct {
 	*apiserver.Server
 	options apiserver.Options

@@ -31,23 +31,23 @@ type App struct {
 	options Options
 	gateway *gateway.Gateway
 	store   gateway.Store
-	shared  gateway.Replicas // the store, if other processes may use it too; nil: no other process uses it
-	cli     chat.EndpointID  // the endpoint of conversations in terminals
+	shared  gateway.Replicas // the store, if other processes may use it too, and nil otherwise
+	cli     chat.EndpointID  // the endpoint to which conversations in terminals belong
 	log     *slog.Logger
 	sweep   func(context.Context) // deletes expired data; nil: the store is not persistent
 	control *control              // nil: no control socket
 	socket  string                // path of the control socket
 	down    teardown
 	pings   []func(context.Context) error
-	reader  *attachment.Reader // used by all parts together, because it limits the memory for reading attachments
+	reader  *attachment.Reader // shared by all parts, because it limits the memory for reading attachments
 	running context.Context    //nolint:containedctx // the context of Run
 
-	reloadMu     sync.Mutex            // held while Reload runs, and when Run ends
-	ownConfig    *config.Config        // the daemon's own file, as last read; guarded by reloadMu
+	reloadMu     sync.Mutex            // locked while Reload runs, and when Run ends
+	ownConfig    *config.Config        // configuration last read from the daemon's own file; guarded by reloadMu
 	parts        atomic.Pointer[parts] // the parts that a reload replaces
 	serving      sync.WaitGroup        // counts the running API servers
 	serversMu    sync.Mutex            // guards which MCP servers are running
-	largeMessage chan struct{}         // capacity 1: only one MCP server may read a large message at a time
+	largeMessage chan struct{}         // capacity 1: the clients of MCP servers read large messages only one at a time
 
 	metrics  *metrics.Metrics // nil: no metrics
 	page     *statusPage
@@ -55,26 +55,26 @@ type App struct {
 	stopping atomic.Bool
 }
 
-// Options contains the inputs of an App, except its configuration.
+// Options contains everything that New needs to build an App, except the configuration.
 type Options struct {
 	Log       *slog.Logger
 	Transport http.RoundTripper // used for every outgoing request; nil: default transports
-	Env       config.Env        // determines the state directory
+	Env       config.Env        // environment variables, which determine the state directory
 	Store     gateway.Store     // nil: New opens the configured store
 	Replicas  gateway.Replicas  // the same store as Store, if other processes use it too
-	Keeper    []string          // command that runs KeepServer; empty: MCP servers run without a keeper
+	Keeper    []string          // command line of a process that calls KeepServer; empty: MCP servers run without such a process
 	Version   string            // version of the release; empty: the version in the build information
-	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
+	Terminal  *terminal.Hub     // for conversations in terminals; nil: there are none, and a platform must be configured
 	Level     *LogLevel         // level of Log; nil: a reload does not change it
 	// Load reads the configuration file again for a reload. If Load is nil, reloads are impossible.
 	Load func() (*config.Config, error)
-	// Reloads delivers a value each time that a reload is requested. If Reloads is nil, none is requested.
+	// Reloads delivers a value each time somebody requests a reload by a signal. Reloads may be nil.
 	Reloads <-chan os.Signal
 }
 
 func (o Options) version() string { return Version(o.Version) }
 
-// New builds the daemon and opens the store. New makes no network calls, except to a database, and starts nothing.
+// New builds the daemon and opens the store. New makes no network calls, except to a database. Run starts the daemon.
 func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	if o.Terminal == nil {
 		if err := c.CheckRun(); err != nil {
@@ -160,7 +160,7 @@ func onEdit(value string) gateway.OnEdit {
 }
 
 // Run runs the daemon until ctx ends. When ctx has ended, Run stops the daemon in an orderly way, within the
-// configured grace period. If the daemon can't start, Run returns at once.
+// configured grace period. If the daemon can't start, Run stops it and returns the error.
 func (a *App) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.end()) }()
 	ctx, cancel := context.WithCancel(ctx)
@@ -169,7 +169,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	started := make(chan struct{})
 	a.running = ctx
 	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	// These goroutines end when ctx ends. If the gateway fails to start, these goroutines end before ctx.
+	// The goroutines started here end when ctx ends, or earlier if the gateway can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.sweepRegularly)
 	if err := a.open(ctx); err != nil {
@@ -180,7 +180,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		a.down.add("control socket", func() error { end(); return nil })
 	}
 	joined := func() {}
-	if a.shared != nil { // the gateway waits until the database can be reached
+	if a.shared != nil { // Run of the gateway first waits until the database can be reached
 		joined = supervisor.starting(ctx, "joining the other daemons")
 	}
 	err = a.gateway.Run(ctx, func() {
@@ -220,8 +220,8 @@ func (a *App) open(ctx context.Context) error {
 // end stops everything that the daemon runs. end stops the API servers first, because running requests may use all
 // other parts.
 func (a *App) end() error {
-	a.reloadMu.Lock()      // waits until a running reload has ended
-	a.stopping.Store(true) // prevents further reloads
+	a.reloadMu.Lock()      // wait until a running reload has ended
+	a.stopping.Store(true) // prevent further reloads
 	a.reloadMu.Unlock()
 	for _, s := range a.parts.Load().apis {
 		if s.stop != nil {
@@ -232,8 +232,8 @@ func (a *App) end() error {
 	return a.down.run()
 }
 
-// start runs a function in a goroutine. The function must return when its context ends: because ctx ends, stop is
-// called, or the daemon stops. When the daemon stops, it waits for the goroutine.
+// start calls a function in a goroutine. The function's context ends when ctx ends, when stop is called, or when the
+// daemon stops. The function must then return, because a daemon that stops waits for it.
 func (a *App) start(ctx context.Context, name string, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -250,7 +250,7 @@ func (a *App) start(ctx context.Context, name string, run func(context.Context))
 	return cancel
 }
 
-// alive returns an error that lists the parts of the daemon that hang.
+// alive returns an error that names the parts of the daemon that hang, or nil.
 func (a *App) alive(ctx context.Context) error {
 	errs := []error{a.gateway.Alive()}
 	for _, ping := range a.pings {
@@ -306,8 +306,8 @@ func (a *App) newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbo
 	return observedRunner{asks, a.metrics}, nil
 }
 
-// newModel returns a model that is called through the API of its provider. If summaries is true, the model is asked
-// for summaries of its reasoning.
+// newModel returns a model that is called through the API of its provider. If summaries is true, requests ask the
+// model for summaries of its reasoning.
 func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	headers := make(map[string]string, len(m.Headers))
 	for name, value := range m.Headers {
@@ -328,7 +328,8 @@ func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	}
 }
 
-// pipeline returns the nodes of a pipeline, or nothing if the model answers alone.
+// pipeline returns the nodes of the configured pipeline. If none is configured, the model answers alone, and pipeline
+// returns nil.
 func pipeline(nodes []config.PipelineNode) []agent.Node {
 	var out []agent.Node
 	for _, n := range nodes {
@@ -337,7 +338,7 @@ func pipeline(nodes []config.PipelineNode) []agent.Node {
 	return out
 }
 
-// lines returns the fixed lines that the agent may use.
+// lines returns the fixed texts that the agent may use as lines of a reply.
 func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
 		agent.StopThinking: t[gateway.TextThinking], agent.StopRefused: t[gateway.TextRefused], agent.StopFiltered: t[gateway.TextFiltered],

@@ -14,8 +14,8 @@ func Version(release string) string {
 	return buildOf(release, nil).version
 }
 
-// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. What release
-// does not contain is taken from the build information.
+// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. Build takes
+// what release does not contain from the build information in the binary.
 func Build(release string) string {
 	return buildOf(release, nil).String()
 }
@@ -28,8 +28,7 @@ type build struct {
 	modified bool   // the sources differed from the commit
 }
 
-// buildOf returns the build information from release and info. If info is nil, buildOf uses the build information of
-// this binary.
+// buildOf combines release and info. If info is nil, buildOf uses the build information of this binary.
 func buildOf(release string, info *debug.BuildInfo) build {
 	release, about, _ := strings.Cut(release, ",")
 	if commit, date, ok := strings.Cut(about, ","); ok && commit != "" {

@@ -34,16 +34,17 @@ type ChatOptions struct {
 	Question string   // a single question, whose answer is printed; empty: a conversation with several questions
 	Piped    bool     // the question was read from standard input, not typed
 	Attach   []string // paths of files to attach to the question
-	Config   string   // the requested configuration file; empty: any configuration
+	Config   string   // the configuration file that the command line names; empty: none
 	In, Out  *os.File
-	Trouble  io.Writer // output for prompts, and for errors of a single question
+	Trouble  io.Writer // receives prompts, and the errors of a single question
 	Env      config.Env
 	Log      *slog.Logger
 	Keeper   []string      // the same as Options.Keeper
 	Store    gateway.Store // nil: Chat opens the configured store
 }
 
-// ErrOtherConfig means that the running daemon has another configuration than the command line requests.
+// ErrOtherConfig means that the running daemon uses another configuration file than the one that the command line
+// names.
 var ErrOtherConfig = errors.New("leave --config out to talk to the daemon; to talk without it, set STATE_DIRECTORY to another directory")
 
 // CheckSession returns an error if name is not a valid name of a session.
@@ -62,7 +63,7 @@ func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 }
 
 // ChatWithDaemon is like Chat, but talks to the running daemon, which has its own configuration. The state directory
-// in the environment determines the daemon. ChatWithDaemon returns false if it can't reach the daemon.
+// in the environment determines which daemon this is. ChatWithDaemon returns false if it can't reach the daemon.
 func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) {
 	conn, err := attachToDaemon(ctx, o.Env, nil)
 	if errors.Is(err, errNoSocket) {
@@ -74,8 +75,8 @@ func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) 
 	return true, runConversation(ctx, conn, o, true)
 }
 
-// runConversation connects a terminal to a hub. If daemon is true, the hub belongs to a daemon, which may restart
-// during the conversation.
+// runConversation runs the conversation of a terminal with a hub, to which conn leads. If daemon is true, the hub
+// belongs to a daemon, which may restart during the conversation.
 func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
 	capable := ui.Capable(o.In, o.Out, o.Env.Value)
 	hello := terminal.Hello{Session: o.Session, Dialect: terminal.For(o.Env.Value, capable)}
@@ -119,7 +120,7 @@ func sameFile(a, b string) bool {
 	return os.SameFile(one, two)
 }
 
-// absolute returns an absolute path, which other processes can use in spite of their own working directories.
+// absolute returns an absolute path, because other processes may have another working directory.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -133,7 +134,7 @@ func reconnect(ctx context.Context, env config.Env, hello terminal.Hello) (*term
 	if err != nil {
 		return nil, terminal.Welcome{}, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // closing the connection ends the wait of Attach
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // closing the connection makes Attach return
 	return terminal.Attach(conn, hello)
 }
 
@@ -147,8 +148,8 @@ func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *o
 	return conn, l, err
 }
 
-// attachToDaemon connects to the daemon that uses the store. locked is nil, or the error with which opening the store
-// failed because a daemon uses the store. If locked is nil and no daemon can be reached, attachToDaemon fails with
+// attachToDaemon connects to the daemon that uses the store. If opening the store failed because a daemon uses it,
+// locked is that error, and otherwise nil. If locked is nil and no daemon can be reached, attachToDaemon fails with
 // errNoSocket.
 func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
 	dir, err := stateDir(env)
@@ -169,22 +170,22 @@ func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn
 type ownGateway struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
-	err     error // why the gateway failed; may be read after it has ended
+	err     error // why the gateway failed; read it only after the gateway has ended
 }
 
-// startLocal starts a gateway whose only endpoint is the terminal, and returns a pipe to it.
+// startLocal starts a gateway whose only endpoint is the terminal. The returned connection leads to its hub.
 func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	alone := *c
 	alone.Endpoints = nil // the endpoints in the configuration belong to the daemon
 	var a *App
 	hub := terminal.NewHub(hubOptions(&alone, o.Log, func(ctx context.Context, session string) ([]terminal.Line, error) {
-		return a.lastLines(ctx, session) // the hub calls this when a client attaches
+		return a.lastLines(ctx, session) // the hub calls this function when a client attaches
 	}))
 	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Keeper: o.Keeper, Terminal: hub})
 	if err != nil {
 		return nil, nil, err
 	}
-	// When ctx ends, the running answer stops, but the gateway runs until end is called.
+	// When ctx ends, the answer that is being written stops, but the gateway runs until end is called.
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	serving, endServing := context.WithCancel(lasting)
 	l := &ownGateway{end: end}
@@ -212,7 +213,8 @@ func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context
 	}
 }
 
-// maxLines is the number of messages that a person sees who returns to a session: two questions and two answers.
+// maxLines is the number of earlier messages that a person sees when returning to a session: two questions and two
+// answers.
 const maxLines = 4
 
 // lastLines returns the last messages of a terminal session, as people saw them. lastLines leaves out the results of
@@ -247,7 +249,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 	return out[max(0, len(out)-maxLines):], nil
 }
 
-// stop stops the gateway, if there is one. stop returns err, or else the reason why the gateway could not run.
+// stop stops the gateway, if there is one. It returns err, or, if err is nil, the error of the gateway.
 func (l *ownGateway) stop(err error) error {
 	if l == nil {
 		return err
@@ -260,7 +262,8 @@ func (l *ownGateway) stop(err error) error {
 	return err
 }
 
-// chatDemo is the configuration of a conversation with the stand-in. The address of the stand-in is inserted later.
+// chatDemo is the configuration for a conversation with a stand-in for a model. ChatDemo inserts the stand-in's
+// address.
 const chatDemo = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
@@ -269,8 +272,8 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// ChatDemo is like Chat, but starts a stand-in for the model. ChatDemo needs no configuration and stores nothing
-// permanently.
+// ChatDemo is like Chat, but starts a stand-in for the model. ChatDemo needs no configuration and keeps the
+// conversation only in memory.
 func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
 	model := openaiStandin(StandinOptions{Key: demoKey, Rate: rate, Log: o.Log})
 	address, stop, err := startStandin(ctx, model, "127.0.0.1:0")

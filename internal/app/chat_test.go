@@ -12,7 +12,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// told is a store with a single history. The field turns names the turn of each message.
+// told is a store that contains one history. turns[i] is the id of the turn of messages[i].
 type told struct {
 	gateway.Store
 	turns    []string
@@ -31,7 +31,7 @@ func (s told) Session(context.Context, chat.Conversation) (chat.Session, []chat.
 	return chat.Session{}, out, nil
 }
 
-// lastLines returns one answer for each turn, however often the model was called, and no results of tools.
+// lastLines must return one answer for each turn, however often the turn called the model, and no results of tools.
 func TestLastLines(t *testing.T) {
 	t.Parallel()
 	call := []agent.ToolCall{{ID: "1", Name: "look", Arguments: "{}"}}

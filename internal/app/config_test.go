@@ -44,7 +44,7 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-// The example configuration contains the name of each line of text that an operator can replace.
+// The example configuration must contain the name of each fixed text that an operator can replace.
 func TestExampleNamesEveryText(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../config.yaml.example")

@@ -17,12 +17,11 @@ import (
 	"telex/internal/config"
 )
 
-// errNotRoot means that a user other than root has passed a configuration to the daemon. If the daemon's user could
-// pass a configuration too, programs that run as this user, such as MCP servers, could replace the daemon's
-// configuration.
+// errNotRoot means that a user other than root has tried to pass a configuration to the daemon. If the user as whom
+// the daemon runs could do this, so could other programs that run as this user, such as MCP servers.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
-// peerKey is the context key of the Unix user who has opened the connection.
+// peerKey is the context key for the id of the Unix user who opened a connection.
 type peerKey struct{}
 
 func withPeer(ctx context.Context, conn net.Conn) context.Context {
@@ -49,24 +48,24 @@ const (
 	pathStatus   = "/v1/status"
 	pathReplicas = "/v1/replicas"
 	pathReload   = "/v1/reload"
-	pathChat     = "/v1/chat" // the connection is upgraded to the terminal's protocol
+	pathChat     = "/v1/chat" // upgrades the connection to the terminal's protocol
 )
 
 const (
-	// controlHost is the host name in requests to the control socket. HTTP requires a host name, but nothing depends
-	// on the value of controlHost.
+	// controlHost is the host name in requests to the control socket. HTTP requires a host name, but the server
+	// ignores it.
 	controlHost = "telex"
-	// controlProtocol is the protocol to which a connection of pathChat is upgraded.
+	// controlProtocol is the name of the protocol to which a request for pathChat upgrades its connection.
 	controlProtocol = "telex-terminal"
 	// maxRequest is the maximum size of a request body in bytes. Requests contain only ids and codes, which are much
 	// smaller.
 	maxRequest = 4 << 10
-	// maxPassed is the maximum size in bytes of a request that passes a configuration with its secret files.
+	// maxPassed is the maximum size in bytes of a request that contains a configuration and its secret files.
 	maxPassed = 16 << 20
 	// maxAnswer is the maximum size of a response body in bytes. The list of all admitted people may become large.
 	maxAnswer = 16 << 20
-	// controlTimeout is the maximum time of a request. controlIdle is the maximum time until the next request on a
-	// connection.
+	// controlTimeout is the longest time that a request may take. controlIdle is the longest time between two requests
+	// on a connection.
 	controlTimeout = 20 * time.Second
 	controlIdle    = 10 * time.Second
 	// controlEnd is how long running requests may continue when the daemon stops.
@@ -89,7 +88,7 @@ type (
 	none struct{}
 )
 
-// control serves the control socket of a daemon.
+// control is the server behind a daemon's control socket.
 type control struct {
 	do       operations
 	status   func(context.Context) DaemonStatus
@@ -98,7 +97,7 @@ type control struct {
 	attach   func(context.Context, net.Conn) error // connects a terminal to the hub, which then owns the connection
 	log      *slog.Logger
 
-	ready     chan struct{}  // closed when the daemon is ready for operations
+	ready     chan struct{}  // closed when the daemon is ready to execute operations
 	terminals sync.WaitGroup // counts the connections that were passed to attach
 }
 
@@ -132,7 +131,7 @@ func (c *control) start(ctx context.Context, path string) (end func()) {
 		last, enough := context.WithTimeout(context.WithoutCancel(ctx), controlEnd)
 		defer enough()
 		if server.Shutdown(last) != nil {
-			_ = server.Close() // running requests have exceeded controlEnd
+			_ = server.Close() // some requests took longer than controlEnd
 		}
 		<-served
 		c.terminals.Wait()
@@ -165,12 +164,12 @@ func (c *control) routes() http.Handler {
 	return mux
 }
 
-// answer returns the HTTP handler of an operation, which decodes the request and encodes the result.
+// answer returns an HTTP handler that decodes the request, calls do, and encodes the result.
 func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.Handler {
 	return answerTo(c, maxRequest, do)
 }
 
-// answerTo is like answer, but with another maximum size of the request.
+// answerTo is like answer, but the maximum size of the request body is most.
 func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
@@ -197,7 +196,7 @@ func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, 
 	})
 }
 
-// notReady returns the message that the daemon is not ready for operations, with the reason if it is known.
+// notReady returns the message that the daemon is not ready, and the reason if it is known.
 func (c *control) notReady() string {
 	const text = "the daemon is not ready"
 	if c.replicas != nil {
@@ -233,7 +232,7 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := c.upgrade(conn, buffered); err != nil {
 		c.log.Debug("terminal was not attached", slog.Any("error", err))
-		_ = conn.Close() // the connection no longer uses HTTP, so the client can't be told about the failure
+		_ = conn.Close() // after Hijack, no HTTP response can tell the client about the failure
 		return
 	}
 	if err := c.attach(r.Context(), conn); err != nil {
@@ -241,8 +240,8 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// upgrade sends the response after which the connection uses the terminal's protocol. The client must wait for the
-// response before it sends anything.
+// upgrade sends the response that switches the connection to the terminal's protocol. The client must not send
+// anything before it has received this response.
 func (c *control) upgrade(conn net.Conn, buffered *bufio.ReadWriter) error {
 	if buffered.Reader.Buffered() > 0 {
 		return errors.New("the client spoke before it was answered")

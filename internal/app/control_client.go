@@ -19,8 +19,8 @@ import (
 	"telex/internal/store"
 )
 
-// operate calls use with the operations of an operator. If a daemon uses the store, the daemon executes the
-// operations. If there is no daemon, this process opens the store and executes the operations.
+// operate calls use with an implementation of operations. If a daemon uses the store, the daemon executes the
+// operations. Otherwise this process opens the store and executes them.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
@@ -41,8 +41,8 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(adminWithoutDaemon(s, policy))
 }
 
-// withDaemon calls use with the operations of the running daemon, if it can reach the daemon. withDaemon returns where
-// the store is.
+// If withDaemon can reach a daemon, it calls use with operations that this daemon executes. withDaemon also returns
+// where the store is.
 func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (at location, found bool, err error) {
 	if at, err = locate(env); err != nil {
 		return at, false, err
@@ -57,14 +57,14 @@ func withDaemon(ctx context.Context, env config.Env, use func(operations) error)
 	return at, true, use(remote{conn})
 }
 
-// operateReadOnly is like operate, but for actions that only read. If there is no daemon, operateReadOnly creates no
-// file and takes no lock.
+// operateReadOnly is like operate, but for operations that only read. If there is no daemon, operateReadOnly opens the
+// store without creating a file or taking the lock.
 func operateReadOnly(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
 		return err
 	}
-	if at.dsn.IsSQLite() { // daemons may use a database while this process reads it
+	if at.dsn.IsSQLite() { // a lock exists only on a file; daemons may use a database at the same time
 		if err := store.CheckLock(at.file()); errors.Is(err, store.ErrLocked) {
 			return notReached(err)
 		}
@@ -81,7 +81,7 @@ func operateReadOnly(ctx context.Context, env config.Env, use func(operations) e
 	return use(&localAdmin{policy: policy})
 }
 
-// readOnly is a store for commands that only read. The methods of readOnly that would write fail.
+// readOnly is a store for commands that only read. Its methods that would write return an error.
 type readOnly struct{ storeReader }
 
 var errReadOnly = errors.New("the store is open for reading")
@@ -96,7 +96,7 @@ func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnl
 func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
 
 // notReached returns the error of a command that can't reach the daemon's socket although a daemon uses the store.
-// locked is the error that shows that the store is in use.
+// locked is the error from which the command knows that the store is in use.
 func notReached(locked error) error {
 	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
 		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
@@ -122,7 +122,7 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	if !namesState(env) && !exists(store.File(dir)) { // try the system's service too, whose store may be a database
+	if !namesState(env) && !exists(store.File(dir)) { // also try the systemd service, whose store may be a database
 		more, err := socketPlaces(env, serviceStateDir)
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (r remote) delete(ctx context.Context, what Deletion) (Deleted, error) {
 
 // ask sends one request to the daemon, closes the connection, and returns the response.
 func ask[A any](ctx context.Context, r remote, method, path string, body any) (out A, err error) {
-	defer func() { _ = r.conn.Close() }() // the response was read, or the returned error is more useful
+	defer func() { _ = r.conn.Close() }() // the response was read, or ask returns a more useful error
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, method, path, body, http.Header{"Connection": {"close"}})
 	if err != nil {
@@ -207,7 +207,7 @@ func (r remote) exchange(ctx context.Context, method, path string, body any, hea
 	return resp, nil
 }
 
-// refusal returns the error that is in the daemon's response.
+// refusal returns the error that the daemon's response contains.
 func refusal(resp *http.Response) error {
 	var t errorBody
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
@@ -216,7 +216,7 @@ func refusal(resp *http.Response) error {
 	return RefusedError{t.Error}
 }
 
-// terminal upgrades the connection to the terminal's protocol and returns it. If the upgrade fails, terminal closes
+// terminal switches the connection to the terminal's protocol and returns it. If the upgrade fails, terminal closes
 // the connection.
 func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()

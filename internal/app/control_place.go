@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// serviceStateDir and serviceRuntimeDir are the directories that systemd creates for deploy/telex.service.
+	// serviceStateDir and serviceRuntimeDir are the directories that systemd creates for the unit
+	// deploy/telex.service.
 	serviceStateDir   = "/var/lib/telex"
 	serviceRuntimeDir = "/run/telex"
-	// maxSocketPath is the maximum length in bytes of the path of a Unix socket on all systems. macOS and the BSDs
-	// allow 104 bytes including the terminating zero; Linux allows 108.
-	// https://man7.org/linux/man-pages/man7/unix.7.html,
-	// https://man.freebsd.org/cgi/man.cgi?query=unix&sektion=4
+	// maxSocketPath is the maximum length in bytes of a Unix socket's path that all systems support. macOS and the
+	// BSDs allow 104 bytes including the terminating zero; Linux allows 108.
+	// https://man7.org/linux/man-pages/man7/unix.7.html, https://man.freebsd.org/cgi/man.cgi?query=unix&sektion=4
 	maxSocketPath = 103
 )
 
-// stateDir returns the state directory for an operator's command. If the environment names no directory, and the
-// operator's home contains no store, stateDir prefers the directory of the systemd service, if that contains a store.
-// So "sudo telex" finds the store of the service.
+// stateDir returns the state directory for an operator's command. If the environment names no directory and the
+// operator's home contains no store, stateDir looks into the directory of the systemd service. If this directory
+// contains a store, stateDir returns it. So "sudo telex" finds the store of the service.
 func stateDir(env config.Env) (string, error) {
 	dir, err := store.Dir(env.Value)
 	if namesState(env) {
@@ -56,8 +56,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// socketName returns the name of the socket of the daemon whose state directory is dir. If two paths lead to the same
-// directory, the names are equal.
+// socketName returns the file name of a daemon's control socket. dir is the daemon's state directory. Two paths that
+// lead to the same directory result in the same name.
 func socketName(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -106,8 +106,8 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 // errNoSocket means that the daemon's socket does not exist, or that no daemon listens on it any more.
 var errNoSocket = errors.New("no daemon listens")
 
-// withShortPath calls use with a path that is short enough for a socket. If path is too long, withShortPath names the
-// directory by an open file descriptor, if the system supports such names.
+// withShortPath calls use with a path that is short enough for a socket. If path is too long, withShortPath opens the
+// directory and passes a path through its file descriptor, if the system supports such paths.
 func withShortPath(path string, use func(string) error) error {
 	if len(path) <= maxSocketPath {
 		return use(path)
@@ -126,7 +126,7 @@ func withShortPath(path string, use func(string) error) error {
 
 // listenControl creates the socket at path, with access only for its owner. This process has locked the store, so a
 // socket that exists at path belongs to a daemon that has ended. listenControl replaces such a socket. The caller must
-// delete the socket.
+// delete the socket in the end.
 func listenControl(path string) (l *net.UnixListener, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -146,7 +146,7 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // unlinking would use the socket's name before the rename
+	l.SetUnlinkOnClose(false) // Close would delete the path that the socket had before it was renamed
 	if err := os.Chmod(temp, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -19,7 +19,7 @@ import (
 	"telex/internal/config"
 )
 
-// clerk implements the operations of a daemon in whose store there are no people.
+// clerk implements operations like a daemon whose store contains no people. It records what it was asked to delete.
 type clerk struct{ deleted Deletion }
 
 func (c *clerk) pairing(context.Context) (Pairing, error) { return Pairing{}, nil }
@@ -38,8 +38,8 @@ func (c *clerk) delete(_ context.Context, d Deletion) (Deleted, error) {
 	return Deleted{Messages: 3}, nil
 }
 
-// listening serves a control socket until the test ends. listening returns the socket's path and the clerk that
-// executes the operations.
+// listening serves a control socket until the test ends. It returns the socket's path and the clerk that executes the
+// operations.
 func listening(t *testing.T, attach func(context.Context, net.Conn) error) (string, *clerk) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), strings.Repeat("d", 120), "x.sock")
@@ -91,7 +91,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// After a connection was upgraded, bytes pass unchanged in both directions. The connection ends when the daemon stops.
+// A client upgrades its connection to the terminal's protocol. Bytes must then pass unchanged in both directions, and
+// the connection must end when the daemon stops.
 func TestControlAttaches(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
@@ -158,7 +159,7 @@ func TestSocketPlaces(t *testing.T) {
 	}
 }
 
-// Programs that run as the daemon's user, such as MCP servers, can't pass another configuration to the daemon.
+// The daemon must refuse a configuration from programs that run as the daemon's user, such as MCP servers.
 func TestControlPassesForRootOnly(t *testing.T) {
 	t.Parallel()
 	reloads := 0
@@ -186,7 +187,7 @@ func TestControlPassesForRootOnly(t *testing.T) {
 	}
 }
 
-// If the daemon waits for the database, a command that talks to the daemon says so.
+// The daemon waits for the database. A command that talks to the daemon must say so.
 func TestControlSaysWhatTheDaemonWaitsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,7 @@ import (
 )
 
 // rules returns the access rules: the configured rules, and rules that admit the operators' endpoint and every Home
-// Assistant. For a Home Assistant, no rule must be configured, because the operator has already chosen what it
-// reports.
+// Assistant. So nobody needs to configure a rule for Home Assistant: the operator has already chosen what it reports.
 func rules(c *config.Config, operators chat.EndpointID) access.Rules {
 	r := configuredRules(c.Access)
 	r.Operators = operators
@@ -73,7 +72,7 @@ func overrides(os []config.Override) []gateway.Override {
 // transcriber returns the model that transcribes voice messages, or nil if none is configured.
 func transcriber(c config.Transcription, o Options) (attachment.Transcriber, error) {
 	if c.Model == "" {
-		return nil, nil //nolint:nilnil // without this section, voice messages are not transcribed
+		return nil, nil //nolint:nilnil // nil is valid: telex does not transcribe voice messages then
 	}
 	t, err := transcription.New(transcription.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: c.Model, Transport: o.Transport, Log: o.Log,

@@ -47,8 +47,8 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// RunDemo starts the daemon and the stand-ins, calls use, and stops all of them when use returns. The stand-ins stop
-// last, so that the daemon can deliver its last answers before it stops.
+// RunDemo starts the daemon and the stand-ins and calls use. When use returns, RunDemo stops the daemon, which
+// delivers its last answers, and then the stand-ins.
 func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) (err error) {
 	d := &Demo{
 		Telegram: telegramStandin(StandinOptions{Latency: o.Latency, Log: o.Log}),

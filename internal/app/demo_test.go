@@ -21,7 +21,8 @@ func TestDemoRunsUntilItIsNotUsedAnyMore(t *testing.T) {
 	}
 }
 
-// When the demo stops during an answer, the daemon first ends the answer in an orderly way. Then the stand-ins stop.
+// The demo is stopped while the bot writes an answer. The daemon must finish this answer in an orderly way before the
+// stand-ins stop.
 func TestDemoEndsInGoodOrder(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

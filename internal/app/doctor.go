@@ -15,7 +15,7 @@ import (
 	"telex/internal/config"
 )
 
-// ErrUnwell means that Doctor has found and written at least one problem.
+// ErrUnwell means that Doctor has found at least one problem, which it has already written.
 var ErrUnwell = errors.New("there are problems")
 
 // state is the result of a check.
@@ -23,7 +23,7 @@ type state string
 
 const (
 	healthy state = "ok"
-	doubt   state = "warning" // the daemon works, but perhaps not for long or not as expected
+	doubt   state = "warning" // the daemon works now, but perhaps not for long, or not as expected
 	problem state = "problem" // the daemon can't work as configured
 )
 
@@ -35,13 +35,13 @@ type finding struct {
 	Mend  string `json:"mend,omitempty"` // how an operator fixes it
 }
 
-// examineTime is the maximum time of each check.
+// examineTime is the longest time that a check may take.
 const examineTime = 30 * time.Second
 
 // doctor checks a machine and a configuration.
 type doctor struct {
 	env  config.Env
-	skew *skewMeter // measures by how much this machine's clock differs from those of the servers
+	skew *skewMeter // measures how much this machine's clock differs from the servers' clocks
 	o    Options
 	stat func(dir string, to *unix.Statfs_t) error // reads the free space of a file system
 }
@@ -54,10 +54,10 @@ type DoctorOptions struct {
 	stat func(dir string, to *unix.Statfs_t) error // nil: the system call statfs
 }
 
-// Doctor checks everything that the daemon needs, and writes the results with the fix of each problem. Doctor changes
-// nothing, but asks each model a short question, which costs a few tokens, and requests the bot's account from each
-// platform. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the configuration
-// is invalid, Doctor returns the configuration's errors.
+// Doctor checks everything that the daemon needs. It writes the results, and for each problem how to fix it. Doctor
+// changes nothing. It asks each model a short question, which costs a few tokens, and asks each platform for the bot's
+// account. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the configuration is
+// invalid, Doctor returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {
 	if do.Transport == nil {
 		do.Transport = http.DefaultTransport
@@ -115,7 +115,7 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 	return append(found, finding{Check: "configuration", State: healthy, What: c.File() + " is correct"})
 }
 
-// remote checks all servers that the configuration names, in parallel.
+// remote checks, in parallel, all servers that the configuration names.
 func (d *doctor) remote(ctx context.Context, c *config.Config) []finding {
 	var checks []func(context.Context) []finding
 	for _, m := range c.Models {

@@ -15,8 +15,8 @@ import (
 	"telex/internal/config"
 )
 
-// serviceCredentials is the directory with the configuration of the running service. When systemd starts the service,
-// it copies /etc/telex/config.yaml into this directory.
+// serviceCredentials is the directory from which the running service reads its configuration. When systemd starts the
+// service, it copies /etc/telex/config.yaml into this directory.
 const serviceCredentials = "/run/credentials/telex.service"
 
 // daemon checks the status of the running daemon.
@@ -96,8 +96,8 @@ func judgeReplicas(s DaemonStatus) []finding {
 	return found
 }
 
-// judgeCompilers finds MCP servers that generate machine code and execute it. The sandbox of the systemd service would
-// kill these servers.
+// judgeCompilers finds MCP servers whose runtime generates machine code and executes it. The sandbox of the systemd
+// service would kill such servers.
 func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found []finding) {
 	compilers := []string{"node", "npx", "npm", "bun", "bunx", "deno", "java", "pypy", "pypy3", "dotnet", "luajit"}
 	for _, s := range servers {
@@ -111,7 +111,8 @@ func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found [
 	return found
 }
 
-// readBy returns the file that an operator must edit to change the configuration at path.
+// readBy returns the file that an operator must edit to change the configuration at path. For the service's copy, this
+// is the original in /etc/telex.
 func readBy(path string) string {
 	if filepath.Dir(path) == serviceCredentials {
 		return filepath.Join(filepath.Dir(serviceConfig), filepath.Base(path))

@@ -27,8 +27,9 @@ func (d *doctor) machine(ctx context.Context) []finding {
 	return append(found, d.service(ctx, dir)...)
 }
 
-// SQLite's write-ahead log grows by 4 MiB at a time. If the disk has less free space than lowSpace, the log may soon
-// be unable to grow. If the disk has less free space than noSpace, the log may already be unable to grow.
+// SQLite's write-ahead log grows in steps of 4 MiB. If less than lowSpace is free on the disk, Doctor warns that the
+// log may soon be unable to grow. If less than noSpace is free, Doctor reports a problem, because the log may already
+// be unable to grow.
 const (
 	lowSpace = 200 << 20
 	noSpace  = 16 << 20
@@ -118,7 +119,7 @@ func mendStore(at location) string {
 // running also returns a description of this daemon.
 func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
-		which, _, _ := strings.Cut(err.Error(), ";") // the rest is advice for starting another daemon
+		which, _, _ := strings.Cut(err.Error(), ";") // leave out the advice for somebody who wants to start a second daemon
 		return which, true
 	}
 	conn, err := dialDaemon(ctx, d.env, dir)
@@ -129,8 +130,7 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	return "it answers at its socket", true
 }
 
-// service checks the unit telex.service, on machines with systemd. service also reports a daemon that runs outside the
-// unit.
+// service checks the systemd unit telex.service. service also reports a daemon that systemd has not started.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
 	held, runs := d.running(ctx, dir)
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
@@ -164,8 +164,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	}}
 }
 
-// unitState returns properties of telex.service, as systemd reports them. unitState returns none if systemd does not
-// run.
+// unitState returns the properties of telex.service that systemd reports, or an empty map if systemd does not run.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
 		"--property=LoadState,UnitFileState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()

@@ -15,10 +15,10 @@ import (
 	"telex/internal/config"
 )
 
-// examiner is an adapter that can check the account that it uses.
+// examiner is an adapter that can check its bot account.
 type examiner interface {
-	// Examine requests the bot's account from the platform. Examine neither receives nor sends messages, so a daemon
-	// may use the account at the same time.
+	// Examine asks the platform for the bot's account and settings. Examine neither receives nor sends messages, so a
+	// daemon may use the account at the same time.
 	Examine(ctx context.Context) (chat.Examination, error)
 }
 
@@ -42,7 +42,7 @@ func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoi
 	return found
 }
 
-// mendOf returns what an operator can do if a platform refuses a request with this kind of error.
+// mendOf returns what an operator can do if a platform refuses a request with an error of this kind.
 func mendOf(kind chat.ErrorKind, section string) string {
 	switch kind {
 	case chat.Auth, chat.Forbidden:
@@ -61,7 +61,7 @@ func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []
 		return []finding{{name, problem, err.Error(), "correct " + section}}
 	}
 	began := time.Now()
-	asking, enough := context.WithCancel(ctx) // enough cancels the request, because the beginning of the answer suffices
+	asking, enough := context.WithCancel(ctx) // once the answer has begun, enough cancels the request
 	defer enough()
 	_, err = model.Stream(asking, agent.Request{
 		System: c.Agent.SystemPrompt, Messages: []agent.Message{{Role: agent.User, Text: "Answer with the word ok alone."}},
@@ -166,12 +166,12 @@ func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) 
 
 func rounded(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// skewMeter sends requests, and compares this machine's clock with the time in each response.
+// skewMeter is an http.RoundTripper that compares this machine's clock with the time in each response.
 type skewMeter struct {
 	next     http.RoundTripper
 	mu       sync.Mutex
-	smallest time.Duration // the smallest difference; positive if this machine's clock is ahead
-	from     string        // the server whose clock has this difference; empty: no response contained the time
+	smallest time.Duration // the smallest difference so far; positive if this machine's clock is ahead
+	from     string        // the server with the smallest difference; empty: no response contained a time
 }
 
 func newSkewMeter(next http.RoundTripper) *skewMeter { return &skewMeter{next: next} }
@@ -194,14 +194,14 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// If this machine's clock differs by more than doubtfulSkew, Doctor warns. If the clock differs by more than maxSkew,
-// Doctor reports a problem, because new messages would count as old.
+// If this machine's clock differs from the servers' clocks by more than doubtfulSkew, Doctor warns. If it differs by
+// more than maxSkew, Doctor reports a problem, because the daemon would treat new messages as old ones.
 const (
 	doubtfulSkew = 5 * time.Second
 	maxSkew      = time.Minute
 )
 
-// clock compares this machine's clock with those of all servers that responded to earlier checks.
+// clock reports how much this machine's clock differs from the clocks of the servers that responded to earlier checks.
 func (d *doctor) clock() finding {
 	d.skew.mu.Lock()
 	defer d.skew.mu.Unlock()

@@ -24,14 +24,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// patient is a machine that the doctor checks, with stand-ins for all remote servers.
+// patient is a simulated machine that Doctor checks, with stand-ins for all remote servers.
 type patient struct {
 	*testing.T
 	dir, state string
 	world      *outside.World
-	discord    string // address of the stand-in; the next two fields too
+	discord    string // address of the stand-in for Discord
 	slack      string
-	poor       string // a workspace in which the bot has few permissions
+	poor       string // address of another Slack stand-in, in whose workspace the bot has only a few permissions
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 	goodKey   = "model-secret"
 	// channel is the id of a channel in the stand-ins' workspaces.
 	channel = "C0LIVE"
-	// discordToken has the form of a real one.
+	// discordToken has the format of a real token.
 	discordToken = "MTEyMzQ1Njc4OTAxMjM0NTY3.GabcdE.secret-secret-secret-secret-secret-sec"
 )
 
@@ -87,7 +87,7 @@ func (p *patient) listen() net.Listener {
 	return l
 }
 
-// examine runs the doctor on a configuration and returns its findings.
+// examine writes a configuration file, runs Doctor with it, and returns the findings and the error.
 func (p *patient) examine(text string, do DoctorOptions) ([]finding, error) {
 	p.Helper()
 	path := filepath.Join(p.dir, "c.yaml")
@@ -110,9 +110,9 @@ func (p *patient) examine(text string, do DoctorOptions) ([]finding, error) {
 	return found, failed
 }
 
-// late is a transport that changes the header Date in each response: the server's clock seems to be an hour and half a
-// minute behind. Because of the half minute, the measured difference is always between one hour and one hour and a
-// minute, although Date contains only whole seconds.
+// late is a transport that changes the header Date in each response, as if the server's clock were an hour and 30
+// seconds behind. Date contains only whole seconds, but because of the 30 seconds, the measured difference is
+// certainly more than an hour and less than an hour and a minute.
 type late struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -222,7 +222,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// write puts a file beside the configuration.
+// write creates a file in the directory of the configuration file.
 func (p *patient) write(name, text string, mode os.FileMode) {
 	p.Helper()
 	path := filepath.Join(p.dir, name)
@@ -239,7 +239,7 @@ func (p *patient) damage() {
 	}
 }
 
-// hold locks a store in the same way as another daemon that uses the store.
+// hold locks the store as another daemon would. The function that hold returns unlocks it.
 func (p *patient) hold() func() {
 	p.Helper()
 	s, err := store.Open(p.Context(), store.Options{Path: store.File(p.state)})

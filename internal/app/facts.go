@@ -35,8 +35,8 @@ func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
 	})
 }
 
-// Add stores a fact about a person. Add stores nothing if the fact is known, or if the person has the maximum number
-// of facts.
+// Add stores a fact about a person. Add stores nothing if the fact is already stored, or if the person already has the
+// maximum number of facts.
 func (f facts) Add(ctx context.Context, person, text string) (tool.Remembered, error) {
 	return about(ctx, f, person, func(p chat.Person) (tool.Remembered, error) {
 		r, err := f.store.Remember(ctx, p, text, tool.MaxFacts)
@@ -49,8 +49,8 @@ func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
 	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// about calls ask, which uses the store, with a person. If ask fails, about logs the error, and returns an error that
-// the model may see.
+// about parses the person's id and calls ask, which uses the store. If ask fails, about logs the error, and returns an
+// error that the model may see.
 func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
 	p, err := chat.ParsePerson(person)
 	if err != nil {
@@ -62,7 +62,7 @@ func about[T any](ctx context.Context, f facts, person string, ask func(chat.Per
 	case ctx.Err() != nil: // the turn was stopped
 		return answer, ctx.Err()
 	case f.checkLease(err): // the lease is lost: the gateway ends the turn, and the next owner of the chat runs it again
-		<-ctx.Done() // for a request to the API server, which the gateway does not end, the tool's timeout ends this wait
+		<-ctx.Done() // the gateway does not end turns of the API server; their tool's timeout ends this wait
 		return answer, ctx.Err()
 	}
 	f.log.Error("the remembered facts can't be read or stored", slog.Any("error", err))

@@ -59,7 +59,7 @@ func TestFactsAreThoseOfTheStore(t *testing.T) {
 	}
 }
 
-// broken is a store that always fails, with an error that contains the name of its file.
+// broken is a store whose calls always fail, with an error that contains the name of the store's file.
 type broken struct{ gateway.Store }
 
 var errBroken = errors.New("/var/lib/telex/telex.db: damaged")
@@ -72,11 +72,11 @@ func (broken) Remember(context.Context, chat.Person, string, int) (chat.Remember
 
 func (broken) ForgetFact(context.Context, chat.Person, string) (bool, error) { return false, errBroken }
 
-// holds replaces the gateway's CheckLease for a replica that still has its lease.
+// holds is a CheckLease function for a replica that still has its lease.
 func holds(error) bool { return false }
 
-// If the store fails, the log contains the reason for the operator. The model does not see the reason, so the model's
-// provider does not see it either.
+// The store fails. The log must contain the reason, for the operator. The error for the model must not contain it,
+// because the model's provider must not see it either.
 func TestFactsThatFail(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -9,7 +9,8 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// Even if the access rules refuse everybody, the bot answers reports about the watched entities of Home Assistant.
+// Even if the access rules refuse everybody, the bot must answer when Home Assistant reports changes of the watched
+// entities.
 func TestHomeAssistantIsLetIn(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{Endpoints: config.Endpoints{

@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// module is the import path with which every package of this module begins.
+// module is the module's path, with which the import path of each of its packages begins.
 const module = "telex"
 
 // maxLines is the maximum number of lines of a file. A longer file usually has more than one subject and should be
@@ -36,13 +36,13 @@ type row struct {
 	TestOnly bool     // only tests import the package, so it may import testing libraries
 }
 
-// importTable says which package may import which packages. The test fails if a package has no row. So a person who
-// adds a package must first decide what it may import. docs/architecture.md describes the purpose of each package.
-// Tests of packages that talk to other services may use the stand-ins.
+// importTable says which package may import which packages. The test fails if a package has no row. So whoever adds a
+// package must first decide what it may import. docs/architecture.md describes the purpose of each package. Tests of
+// packages that talk to other services may use the stand-ins.
 func importTable() []row {
 	layout := []string{"internal/chat", "internal/markup"}
 	adapter := append(slices.Clone(layout), "platforms/internal/*")
-	writers := append(slices.Clone(adapter), "internal/markup/marks") // adapters of platforms that accept Markdown as one string
+	writers := append(slices.Clone(adapter), "internal/markup/marks") // for platforms that accept Markdown as one string
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*", "internal/store/memory"}
 	machinery := []string{"standin/rig", "standin/host", "standin/fault", "standin/quota"}
 	return []row{
@@ -128,7 +128,7 @@ func importTable() []row {
 	}
 }
 
-// testLibraries returns the packages that must not be linked into the telex binary.
+// testLibraries returns packages that only tests may use, so they must not be linked into the telex binary.
 func testLibraries() []string {
 	return []string{
 		"testing", "testing/...", "net/http/httptest",
@@ -143,7 +143,8 @@ func bagNames() []string {
 	return []string{"util", "utils", "common", "types", "helper", "helpers", "misc"}
 }
 
-// pkg is the source of a package. Files maps paths, relative to the module's root, to their contents.
+// pkg is the source code of a package. Files maps the path of each file, relative to the module's root, to its
+// content.
 type pkg struct {
 	Path  string // relative to the module's root
 	Files map[string]string
@@ -158,7 +159,7 @@ type violation struct {
 
 func (v violation) String() string { return fmt.Sprintf("%s: %s: %s", v.At, v.What, v.Why) }
 
-// check applies every rule to pkgs. check returns the violations in the order of file names and lines.
+// check applies every rule to pkgs. It returns the violations, sorted by file name and line.
 func check(table []row, pkgs []pkg) []violation {
 	var found []violation
 	for _, p := range pkgs {
@@ -250,7 +251,8 @@ func checkFile(r row, fset *token.FileSet, file *ast.File, name, src string, tes
 	return found
 }
 
-// forbidden returns the reason why a file of the package in row r may not import a package, or "" if it may.
+// forbidden returns the reason why a file of the package in row r may not import the package imported, or "" if it
+// may.
 func forbidden(r row, imported string, test bool) string {
 	if !test && !r.TestOnly && matches(testLibraries(), imported) {
 		return "testing libraries stay out of the binary"
@@ -288,8 +290,8 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// stateVars returns those variables of d that could hold state. stateVars leaves out blank variables, errors, compiled
-// expressions, embedded files, and the version that the linker writes into main.
+// stateVars returns the variables of d that could hold state. It leaves out blank variables, errors, compiled regular
+// expressions, embedded files, and the variable of main into which the linker writes the version.
 func stateVars(packageName string, d *ast.GenDecl) []*ast.Ident {
 	var found []*ast.Ident
 	for _, spec := range d.Specs {
@@ -337,7 +339,7 @@ func harmless(e ast.Expr) bool {
 	return false
 }
 
-// load returns every package of the module, with the files for all operating systems and build tags.
+// load returns all packages of the module, with their files for all operating systems and build tags.
 func load(t *testing.T) []pkg {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -398,15 +400,15 @@ func TestLayoutTableNamesEachPackageOnce(t *testing.T) {
 	}
 }
 
-// docs/architecture.md must list the same imports as importTable. The package docs has no row there, because it
-// contains no code.
+// docs/architecture.md must list the same imports as importTable. The package docs has no row in that document,
+// because it contains no code.
 func TestLayoutIsDrawn(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := map[string]string{} // the imports in the document, by the path of the package
+	drawn := map[string]string{} // from the path of each package to the imports that the document lists for it
 	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {
@@ -454,7 +456,7 @@ func TestLayoutFindsViolations(t *testing.T) {
 		name  string
 		path  string
 		files map[string]string
-		want  []string // how the expected violations begin
+		want  []string // the beginning of each expected violation
 	}{
 		{"clean", "edge", map[string]string{
 			"doc.go":    doc,

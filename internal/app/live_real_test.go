@@ -11,8 +11,8 @@ import (
 	"telex/internal/config"
 )
 
-// placeEnv returns the name of the variable that contains a chat of a platform. placeEnv returns "" if the platform
-// has only one chat.
+// placeEnv returns the name of the environment variable that contains the id of the chat in which to test a platform.
+// placeEnv returns "" if the platform has only one chat.
 func placeEnv(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "TELEX_LIVE_TELEGRAM_CHAT", config.KindDiscord: "TELEX_LIVE_DISCORD_CHANNEL",
@@ -20,7 +20,7 @@ func placeEnv(kind string) string {
 	}[kind]
 }
 
-// TestLive makes one round trip on each platform whose tokens are in the environment. `make test-live` runs this test.
+// TestLive calls roundTrip for each platform whose tokens are in the environment. `make test-live` runs this test.
 // docs/operations.md says which variables to set. The answer stays in the chat.
 func TestLive(t *testing.T) {
 	env := config.Env(os.LookupEnv)

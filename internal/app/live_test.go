@@ -19,16 +19,16 @@ import (
 	"telex/standin/telegram"
 )
 
-// livePlatform says which platform and which chat a round trip uses. For `make test-live`, the values come from the
-// environment.
+// livePlatform says which platform and which chat the function roundTrip uses. For `make test-live`, the values come
+// from the environment.
 type livePlatform struct {
 	kind  string
 	place string // the chat, channel or number that the bot writes to
 	extra map[string]string
 }
 
-// target returns the place to which the bot writes, and a function that returns the place of the answer to a message
-// there.
+// target returns the place to which the bot writes a message. The returned function maps this message's id to the
+// place of the answer.
 func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	to := chat.Target{Chat: chat.ChatID(p.place)}
 	switch {
@@ -45,8 +45,8 @@ func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	return to, func(chat.MessageID) chat.Target { return to }
 }
 
-// liveKeys returns the keys of a platform with their values in the environment. liveKeys also returns the variables
-// that are missing.
+// liveKeys returns the configuration keys of a platform with their values from the environment, and the names of the
+// variables that are missing.
 func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []string) {
 	for _, k := range kind.keys {
 		value := env.Value(k.env)
@@ -63,8 +63,8 @@ func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []st
 	return values, missing
 }
 
-// roundTrip requests the bot's account from a platform, and lets the bot write a message and change it. Then a daemon
-// with the configured model answers this message as if a person had written it, and shows the answer.
+// roundTrip checks the bot's account on a platform, and lets the bot send a message and edit it. Then a daemon with
+// the configured model answers this message as if a person had sent it.
 func roundTrip(t *testing.T, p livePlatform, d draft) {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func roundTrip(t *testing.T, p livePlatform, d draft) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Admin.Listen = "127.0.0.1:0" // needed for the metrics
+	c.Admin.Listen = "127.0.0.1:0" // without an admin address, the daemon has no metrics
 	o := Options{Log: slog.New(slog.DiscardHandler), Env: func(name string) (string, bool) { return dir, name == "STATE_DIRECTORY" }}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -128,7 +128,7 @@ func roundTrip(t *testing.T, p livePlatform, d draft) {
 	}
 	for name, n := range figures {
 		calls := strings.HasPrefix(name, "telex_platform_calls_total") || strings.HasPrefix(name, "telex_model_calls_total")
-		if calls && !strings.Contains(name, `outcome="ok"`) && !strings.Contains(name, `outcome="rate_limited"`) { // the message that the test itself sent counts, too
+		if calls && !strings.Contains(name, `outcome="ok"`) && !strings.Contains(name, `outcome="rate_limited"`) { // the limit also counts the test's message
 			t.Errorf("%s %v", name, n)
 		}
 	}
@@ -154,7 +154,7 @@ func askInStore(ctx context.Context, dir string, e config.Endpoint, in chat.Inbo
 // awaitFinal waits until the daemon has delivered its answer, and returns the daemon's metrics.
 func awaitFinal(ctx context.Context, t *testing.T, daemon *App) map[string]float64 {
 	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond) // poll, because no event announces the last write
+	ticker := time.NewTicker(50 * time.Millisecond) // poll, because the daemon does not report its last write
 	defer ticker.Stop()
 	for {
 		figures := make(map[string]float64)
@@ -187,7 +187,7 @@ func awaitFinal(ctx context.Context, t *testing.T, daemon *App) map[string]float
 	}
 }
 
-// The round trip of `make test-live` also works with the stand-ins of the platforms.
+// roundTrip, which `make test-live` uses with real platforms, must also work with the stand-ins of the platforms.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)

@@ -51,7 +51,7 @@ func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
 	}
 }
 
-// readable formats durations as 1.5s instead of nanoseconds.
+// readable formats durations like 1.5s instead of as a number of nanoseconds.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.String(a.Key, a.Value.Duration().String())
@@ -80,14 +80,14 @@ type journalHandler struct {
 	out *priorityWriter
 }
 
-// priorityWriter writes the priority of a record before the record's line.
+// priorityWriter writes a prefix, the priority of a log record, before the record's line.
 type priorityWriter struct {
 	mu     sync.Mutex
 	prefix string
 	w      io.Writer
 }
 
-// Write implements io.Writer. A handler writes each record with one call.
+// Write implements io.Writer. A handler writes each record with exactly one call of Write.
 func (p *priorityWriter) Write(line []byte) (int, error) {
 	if _, err := p.w.Write(append([]byte(p.prefix), line...)); err != nil {
 		return 0, err
@@ -134,13 +134,12 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 	return journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
-// chatLogSize is a size in bytes. If chat.log is larger than chatLogSize when a conversation begins, the file is
-// truncated.
+// chatLogSize is a size in bytes. If chat.log is larger when a conversation begins, NewChatLog truncates the file.
 const chatLogSize = 1 << 20
 
-// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the conversation
-// is drawn on the terminal, the logger writes to chat.log in the state directory. There, an operator can look up the
-// ids in error lines. If nothing is drawn, the logger writes to Trouble, by default only warnings.
+// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the user
+// interface draws on the terminal, the logger writes to chat.log in the state directory. In this file, an operator
+// finds the error ids that people see. Otherwise the logger writes to Trouble, by default only warnings and errors.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; the zero level is info

@@ -12,14 +12,14 @@ import (
 	"telex/internal/config"
 )
 
-// logged returns what a logger with this configuration writes.
+// logged returns what a logger with this configuration writes when write uses it.
 func logged(t *testing.T, c config.Log, write func(*slog.Logger)) string {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(app.NewLog(c, w)) // the few lines fit into the pipe
+	write(app.NewLog(c, w)) // the pipe's buffer is large enough for the few lines
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func everyLevel(log *slog.Logger) {
 	log.WithGroup("g").Error("e", slog.Int("n", 8))
 }
 
-// TestLogForTheJournal checks the lines for journald.
+// TestLogForTheJournal checks the format of lines for journald.
 // https://www.freedesktop.org/software/systemd/man/latest/sd-daemon.html
 func TestLogForTheJournal(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,8 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// A line break in a logged value can't begin a new log line with a level of its own.
+// A logged value contains a line break. The text after it must not become a new log line, which could have another
+// level.
 func TestLogLineBreaks(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json", "journal"} {
@@ -93,7 +94,7 @@ func TestLogAuto(t *testing.T) {
 	}
 }
 
-// The text format writes colours only to a terminal, not to a file or a pipe.
+// The text format must write colours only to a terminal, not to a file or a pipe.
 func TestLogTextInAPipe(t *testing.T) {
 	t.Parallel()
 	got := logged(t, config.Log{Level: "info", Format: "text"}, func(log *slog.Logger) { log.Warn("hello", slog.Int("n", 1)) })

@@ -21,7 +21,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// hosts contains the listeners of stand-ins, by host name. Clients connect to them in memory.
+// hosts contains the in-memory listeners of stand-ins, by host name.
 type hosts map[string]*memnet.Listener
 
 func (h hosts) transport() *http.Transport {
@@ -39,7 +39,7 @@ access: {default: allow, limits: {turns_per_minute: 0}}
 streaming: {enabled: true}
 `
 
-// longConversation holds a conversation of 500 turns in virtual time.
+// longConversation runs a conversation of 500 turns in virtual time.
 func longConversation(t *testing.T, factor string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { converse(t, factor) })

@@ -1,5 +1,4 @@
-// The build tag leaves out this file for tests with real servers, because their connections stay open for later
-// requests.
+// The build tag excludes this file from tests with real servers, which keep connections open for later requests.
 
 //go:build !live
 
@@ -13,8 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Tests with the demo mostly wait, so more of them can run at once than there are cores. A -parallel on the
-	// command line overrides this number, because the flag is parsed later.
+	// Tests that run the demo mostly wait, so more of them can run at once than the machine has cores. The flag
+	// -parallel on the command line overrides this number, because it is parsed later.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}

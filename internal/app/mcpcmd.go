@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// MCPServer is what telex mcp reports about a configured MCP server, in the form that scripts read.
+// MCPServer is what telex mcp reports about a configured MCP server. Scripts read it as JSON.
 type MCPServer struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
@@ -40,11 +40,11 @@ const (
 	approvedByPerson = "person"
 )
 
-// ErrUnknownServer means that the command line names an MCP server that is not configured.
+// ErrUnknownServer means that the MCP server named on the command line is not in the configuration.
 var ErrUnknownServer = errors.New("unknown MCP server")
 
-// ListMCP connects to each configured MCP server in the same way as the daemon. ListMCP writes the state of each
-// server and the number of its tools. keeper is the command in Options.Keeper.
+// ListMCP connects to each configured MCP server as the daemon would. ListMCP writes the state of each server and the
+// number of its tools. keeper is the command in Options.Keeper.
 func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) error {
 	if len(c.MCPServers) == 0 && !o.JSON {
 		_, err := fmt.Fprintln(o.Remarks, "No MCP servers are configured (mcp_servers).")
@@ -67,9 +67,10 @@ func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) e
 	})
 }
 
-// TestMCP connects to one MCP server, and writes its tools and who approves their calls. If tool is set, TestMCP calls
-// this tool once with arguments, a JSON object or "", and writes the result. The person who runs the command has
-// thereby approved the call. TestMCP fails if the server can't be reached or if the call fails.
+// TestMCP connects to one MCP server, and writes which tools it has and who approves their calls. If tool is set,
+// TestMCP instead calls this tool once, and writes the result. arguments is a JSON object or "". The call needs no
+// further approval, because an operator runs the command. TestMCP fails if the server can't be reached or if the call
+// fails.
 func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, name, tool, arguments string) error {
 	i := slices.IndexFunc(c.MCPServers, func(s config.MCPServer) bool { return s.Name == name })
 	if i < 0 {
@@ -134,7 +135,7 @@ func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, a
 	return err
 }
 
-// withMCP connects to the servers, waits until each server has responded or failed, calls f, and disconnects.
+// withMCP connects to the servers, waits until each of them has responded or failed, calls f, and disconnects.
 func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f func(*mcp.Client) error) error {
 	client, err := newMCP(servers, nil, Options{Log: slog.New(slog.DiscardHandler), Keeper: keeper})
 	if err != nil {
@@ -151,7 +152,7 @@ func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f
 	return f(client)
 }
 
-// answers returns what each server reports, in the order of the configuration.
+// answers returns what is known about each server, in the order of the configuration.
 func answers(client *mcp.Client) []MCPServer {
 	servers := []MCPServer{}
 	for _, st := range client.Status() {

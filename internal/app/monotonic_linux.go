@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic returns the time of the monotonic clock, by which systemd orders messages, or 0 if it can't be read.
+// monotonic returns the time of the monotonic clock, by which systemd orders messages, or 0 if the clock can't be
+// read.
 func monotonic() time.Duration {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {

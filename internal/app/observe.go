@@ -16,7 +16,7 @@ type observedModel struct {
 	to *metrics.Model
 }
 
-// observed returns a model that counts its requests. If there are no metrics, observed returns m unchanged.
+// observed returns m as an observedModel. If by is nil, there are no metrics, and observed returns m unchanged.
 func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	if by == nil {
 		return m
@@ -47,13 +47,13 @@ func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(ag
 	return c, err
 }
 
-// outcome returns the outcome of a request to a model: the value of the label outcome in the metrics.
+// outcome returns the value of the label "outcome" in the metrics for a request to a model.
 func outcome(ctx context.Context, err error) string {
 	failed, known := errors.AsType[*agent.ModelError](err)
 	switch {
 	case err == nil:
 		return metrics.Answered
-	case ctx.Err() != nil: // a person, a turn limit or the end of the daemon has stopped the request
+	case ctx.Err() != nil: // a person, a turn limit or the daemon's shutdown has stopped the request
 		return "cancelled"
 	case known:
 		return string(failed.Kind)
@@ -80,7 +80,7 @@ func (o observedRunner) Run(ctx context.Context, t agent.Turn, emit func(agent.E
 	o.to.TurnEnded(cmp.Or(string(result.Stop), string(agent.StopError)))
 	for _, s := range result.UsageByModel {
 		used := s.Usage
-		for _, before := range t.EarlierUsage { // an earlier process has already counted this usage
+		for _, before := range t.EarlierUsage { // an earlier process has already counted this part of the usage
 			if before.Model == s.Model {
 				used = agent.Usage{
 					Prompt: used.Prompt - before.Usage.Prompt, Cached: used.Cached - before.Usage.Cached,

@@ -8,11 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseProgramPages makes the system remove pages of the program's file from memory. Most pages that only the start
-// uses, such as those of package initialization and of the store's migrations, are never used again. If the program
-// uses a removed page, the system loads the page again from its page cache. No data can be lost, because nothing
-// writes to the pages of the program's file.
-// https://man7.org/linux/man-pages/man2/madvise.2.html
+// releaseProgramPages makes the system remove the pages of the program's file from this process's memory. Most pages
+// that the program used only while it started, such as those of the store's migrations, are never used again. If the
+// program needs a removed page, the system loads it again from its page cache. No data can be lost, because nothing
+// writes to these pages. https://man7.org/linux/man-pages/man2/madvise.2.html
 func releaseProgramPages() error {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {

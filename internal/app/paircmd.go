@@ -16,14 +16,14 @@ import (
 	"telex/platforms/terminal"
 )
 
-// Output is where a command writes its results, as JSON for scripts or as text for people. Remarks is for lines that
-// are not results.
+// Output says where and how a command writes: its results to Results, as JSON for scripts or as text for people, and
+// all other lines to Remarks.
 type Output struct {
 	Results, Remarks io.Writer
 	JSON             bool
 }
 
-// json writes v as JSON. json escapes control characters, so that a terminal can show the output safely.
+// json writes v as JSON. It escapes control characters, so that a terminal can show the output safely.
 func (o Output) json(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -36,7 +36,7 @@ func (o Output) json(v any) error {
 	for _, r := range b.String() {
 		if c := string(r); terminal.Clean(c) == c {
 			safe.WriteString(c)
-		} else { // the character is in the Basic Multilingual Plane, so it has four digits
+		} else { // the character is in the Basic Multilingual Plane, so four hexadecimal digits are enough
 			fmt.Fprintf(&safe, `\u%04x`, r)
 		}
 	}
@@ -111,7 +111,7 @@ func localTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// ApprovePairing approves a pairing code, which admits the person who got it.
+// ApprovePairing approves a pairing code. This admits the person to whom the bot has sent the code.
 func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) error {
 	return operate(ctx, env, func(do operations) error {
 		a, err := do.approve(ctx, code)

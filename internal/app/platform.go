@@ -16,15 +16,15 @@ import (
 	"telex/platforms/whatsapp"
 )
 
-// configuredAccount is an adapter for a bot account, with the configuration from which it was created.
+// configuredAccount is an adapter for a bot account, together with the configuration from which it was created.
 type configuredAccount struct {
 	account
 	of    config.Endpoint
 	pause time.Duration // pause between messages that no person has written
 }
 
-// newAdapters returns an adapter for each endpoint of a configuration, by endpoint name. newAdapters reuses an adapter
-// in before if the endpoint's configuration is unchanged.
+// newAdapters returns an adapter for each endpoint of a configuration, by endpoint name. If an endpoint's
+// configuration is the same as in before, newAdapters reuses the adapter in before.
 func newAdapters(c *config.Config, before map[string]configuredAccount, o Options) map[string]configuredAccount {
 	out := make(map[string]configuredAccount)
 	for _, e := range c.Endpoints {
@@ -69,7 +69,7 @@ func (a *App) endpoints(p *parts) []gateway.Endpoint {
 	return out
 }
 
-// network returns the name of a kind of platform for display.
+// network returns the name of a kind of platform as people write it.
 func network(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack",
@@ -83,7 +83,7 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 	buttons := map[string]gateway.Button{
 		config.StopButtonAuto: gateway.ButtonAuto, config.StopButtonOn: gateway.ButtonOn, config.StopButtonOff: gateway.ButtonOff,
 	}
-	transports := map[string]preview.Transport{ // TransportOff has no entry, because it disables streaming
+	transports := map[string]preview.Transport{ // TransportOff is missing here, because it disables streaming
 		config.TransportEdit: preview.Edit, config.TransportDraft: preview.Draft, config.TransportNative: preview.Native,
 	}
 	return gateway.Endpoint{
@@ -95,15 +95,15 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 	}
 }
 
-// account is a platform adapter that can check its account and close its connections.
+// account is a platform adapter that can check its bot account and close its connections.
 type account interface {
 	gateway.Platform
 	examiner
 	Close()
 }
 
-// newAccount creates the adapter of an endpoint. newAccount need not check the endpoint's kind, because the package
-// config has already done so.
+// newAccount creates the adapter of an endpoint. newAccount need not check whether the endpoint's kind is valid,
+// because the package config has already done so.
 func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:
@@ -139,11 +139,11 @@ func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Log
 }
 
 // minPause is the minimum pause between messages that no person has written, such as those of Home Assistant. minPause
-// is used if no limit on turns is configured. A model call every two seconds is enough for any house.
+// is used if the configuration does not limit turns. A model call every two seconds is enough for any house.
 const minPause = 2 * time.Second
 
-// pause returns how long a source of messages that no person has written waits after each answer. With this pause, the
-// source never reaches the configured limit of turns per minute.
+// pause returns how long Home Assistant, whose messages no person has written, must wait after each answer. With this
+// pause, it never reaches the configured limit of turns per minute.
 func pause(l config.AccessLimits) time.Duration {
 	if l.TurnsPerMinute == 0 {
 		return minPause

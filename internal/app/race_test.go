@@ -27,7 +27,8 @@ func packagesOf(t *testing.T, kind ...string) (list []string) {
 	return list
 }
 
-// concurrency returns the first thing in a file that is concurrent or suggests concurrency, or "" if nothing does.
+// concurrency describes the first part of a file that is concurrent code or suggests it. If nothing does, concurrency
+// returns "".
 func concurrency(f *ast.File) (found string) {
 	for _, i := range f.Imports {
 		switch name, _ := strconv.Unquote(i.Path.Value); name {
@@ -51,8 +52,8 @@ func concurrency(f *ast.File) (found string) {
 	return found
 }
 
-// handsOn reports whether a file passes the whole environment of the process to other code: whether it uses
-// os.LookupEnv as a value instead of calling it.
+// handsOn reports whether a file gives other code access to all environment variables, by using os.LookupEnv as a
+// value instead of calling it.
 func handsOn(f *ast.File) (yes bool) {
 	called := map[ast.Expr]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -69,15 +70,15 @@ func handsOn(f *ast.File) (yes bool) {
 	return yes
 }
 
-// isTest reports whether go test runs a function.
+// isTest reports whether d is a function that go test runs.
 func isTest(d *ast.FuncDecl) bool {
 	return d.Recv == nil && d.Name.Name != "TestMain" && slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(kind string) bool {
 		return strings.HasPrefix(d.Name.Name, kind)
 	})
 }
 
-// make test runs every test. make test uses the race detector for packages with concurrent code, but not for files
-// that exclude it. Packages that read the whole environment are tested a second time, with streaming switched off by
+// `make test` must run every test. It must use the race detector for packages with concurrent code, except for files
+// that exclude it. It must test packages that read the whole environment a second time, with streaming switched off by
 // the environment.
 func TestLayoutRunsWhatItMust(t *testing.T) {
 	t.Parallel()

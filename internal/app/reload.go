@@ -15,8 +15,8 @@ import (
 	"telex/platforms/apiserver"
 )
 
-// parts contains everything that a reload replaces. A reload creates new parts, but reuses those elements whose
-// configuration is unchanged. Only the field admin may change after the parts were created.
+// parts contains everything that a reload replaces. A reload creates new parts, but takes over the elements of the old
+// parts whose configuration is unchanged. Only the field admin may change after the parts have been created.
 type parts struct {
 	config      *config.Config
 	adapters    map[string]configuredAccount // adapters of the platforms, by endpoint name
@@ -26,7 +26,7 @@ type parts struct {
 	admin       *adminServer // nil: no admin address is configured
 }
 
-// newParts creates the parts for a configuration, but starts no part.
+// newParts creates the parts for a configuration, but does not start them.
 func (a *App) newParts(c *config.Config) (*parts, error) {
 	before, o := a.parts.Load(), a.options
 	p := &parts{config: c}
@@ -60,7 +60,7 @@ func (a *App) newParts(c *config.Config) (*parts, error) {
 	return p, nil
 }
 
-// close closes the connections of those adapters in p that others does not contain.
+// close closes the connections of the adapters in p that others does not contain.
 func (p *parts) close(others *parts) {
 	for name, one := range p.adapters {
 		if others == nil || others.adapters[name].account != one.account {
@@ -82,8 +82,9 @@ var (
 	errNotReloaded = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload reads the configuration file again, or takes the passed configuration, and applies the changes. Reload
-// interrupts no turn and no request. If Reload fails, nothing has changed, and the error wraps errNotReloaded.
+// Reload applies the changes in the configuration. It reads the daemon's configuration file again, or uses passed
+// instead if passed is not nil. Reload interrupts no turn and no request. If Reload fails, nothing has changed, and
+// the error wraps errNotReloaded.
 func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {
 	a.reloadMu.Lock()
 	defer a.reloadMu.Unlock()
@@ -120,7 +121,7 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 		if c.IsCopy(a.options.Env) {
 			done.Warnings = append(done.Warnings, c.File()+" is a copy that systemd made when it started the service: pass the new file with systemctl reload telex")
 		}
-		if before.config != a.ownConfig { // the configuration in use, passed by an earlier reload, is newer
+		if before.config != a.ownConfig { // an operator has passed a newer configuration to an earlier reload
 			return done, nil
 		}
 	}
@@ -151,8 +152,8 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 	return done, nil
 }
 
-// load parses the passed configuration. If passed is nil, load reads the daemon's own file again. own is true if load
-// has read the daemon's own file.
+// load parses the passed configuration. If passed is nil, load instead reads the daemon's own file again, and own is
+// true.
 func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error) {
 	switch {
 	case passed != nil:
@@ -166,7 +167,7 @@ func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error
 	}
 }
 
-// openNew opens those addresses in next that are not in before. undo closes the opened addresses again.
+// openNew opens the addresses of next that before does not use. undo closes them again.
 func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
 	var opened []interface{ Abandon() }
 	undo = func() {
@@ -201,8 +202,8 @@ func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), er
 	return undo, tryAddresses(ctx, before.config, next.config)
 }
 
-// tryAddresses checks whether adapters can listen on the addresses that are new in next. The check is needed because
-// an adapter opens its address only when it begins to receive.
+// tryAddresses checks whether adapters will be able to listen on the addresses that are new in next. An adapter opens
+// its address only when it begins to receive, and an error would then come too late.
 func tryAddresses(ctx context.Context, before, next *config.Config) error {
 	known := before.Listens()
 	for _, l := range next.Listens() {
@@ -215,12 +216,12 @@ func tryAddresses(ctx context.Context, before, next *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.Key, err)
 		}
-		_ = listener.Close() // the listener has only proved that the address is free
+		_ = listener.Close() // the only purpose was to see whether the address is free
 	}
 	return nil
 }
 
-// replace makes next the current parts and stops those elements of before that next does not contain. The gateway must
+// replace makes next the current parts, and stops the elements of before that next does not contain. The gateway must
 // already use the options of next.
 func (a *App) replace(before, next *parts) {
 	if next.answerer != before.answerer {
@@ -249,7 +250,7 @@ func (a *App) replace(before, next *parts) {
 	}
 	for _, s := range before.apis {
 		if !slices.ContainsFunc(next.apis, func(one *api) bool { return one.Server == s.Server }) {
-			s.stop() // s.stop waits for the server's requests
+			s.stop() // waits for the server's running requests
 		}
 	}
 	if before.admin != nil && before.admin != next.admin {

@@ -8,15 +8,15 @@ import (
 	"telex/internal/config"
 )
 
-// RefusedError is the error with which the daemon refuses a request.
+// RefusedError is returned if the daemon refuses a request.
 type RefusedError struct{ message string }
 
 // Error implements error.
 func (e RefusedError) Error() string { return e.message }
 
 // ReloadDaemon makes the running daemon reload its configuration, and writes the changes. If path is set, ReloadDaemon
-// passes this file and its secret files to the daemon, which then uses them instead of its own file. If the daemon
-// keeps the old configuration, ReloadDaemon fails with a RefusedError.
+// passes this configuration file and its secret files to the daemon, which then uses them instead of its own file. If
+// the daemon keeps its old configuration, ReloadDaemon fails with a RefusedError.
 func ReloadDaemon(ctx context.Context, env config.Env, o Output, path string) error {
 	var request reloadRequest
 	if path != "" {

@@ -20,9 +20,9 @@ import (
 
 // Several daemons, on one machine or on several machines, may share a database. Each of these daemons is a replica.
 
-// Replicas describes the daemons that share a store, as one of these daemons sees them.
+// Replicas is a daemon's view of all daemons that share its store.
 type Replicas struct {
-	Self     int64     `json:"self"`            // id of the daemon that answers; 0: store not shared, or not joined yet
+	Self     int64     `json:"self"`            // replica id of this daemon; 0: store not shared, or not joined yet
 	Trouble  string    `json:"error,omitempty"` // why this daemon can't renew its lease
 	Lost     int64     `json:"leases_lost"`     // number of leases that this daemon has lost since its start
 	Shared   bool      `json:"shared"`          // the store can be shared
@@ -42,8 +42,8 @@ type Replica struct {
 	Chats     int       `json:"chats"`       // number of chats that the replica owns
 }
 
-// reserve locks a state directory, so that no other daemon uses the same directory. If the directory can't be used,
-// reserve only warns: the store is in a database, so the daemon works without the directory.
+// reserve locks a state directory, so that no other daemon uses the same one. If the directory can't be used, reserve
+// only logs a warning: the store is in a database, so the daemon also works without the directory.
 func (a *App) reserve(dir string) error {
 	release, err := store.Reserve(dir)
 	switch {
@@ -57,7 +57,7 @@ func (a *App) reserve(dir string) error {
 	return nil
 }
 
-// share prepares this daemon for a store that other daemons use too. If the store can't be shared, share does nothing.
+// If the store can be shared, share prepares this daemon for using it together with other daemons.
 func (a *App) share(kept keptStore, dir string) error {
 	shared, ok := kept.(gateway.Replicas)
 	if !ok {
@@ -67,14 +67,14 @@ func (a *App) share(kept keptStore, dir string) error {
 	if err != nil {
 		return err
 	}
-	// People at a terminal talk to the daemon on the same machine. So each daemon has its own endpoint for terminals,
-	// whose name is the same after each restart.
+	// A terminal talks to the daemon on the same machine. So each daemon has its own endpoint for terminals, whose
+	// name stays the same after a restart.
 	a.shared, a.cli = shared, chat.EndpointID(fmt.Sprintf("%s@%s-%.6s", terminal.Endpoint, hostName(), name))
 	return nil
 }
 
-// hostName returns the name of this machine. hostName replaces characters that are not valid in the name of an
-// endpoint.
+// hostName returns the name of this machine, with a hyphen in place of each character that an endpoint's name may not
+// contain.
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
@@ -93,8 +93,8 @@ func (a *App) self() chat.Replica {
 	return chat.Replica{Name: fmt.Sprintf("%s pid %d", hostName(), os.Getpid()), Version: a.options.version()}
 }
 
-// operators returns the endpoint of conversations in terminals, whose users are operators. operators returns "" if
-// there is no endpoint for terminals.
+// operators returns the endpoint of conversations in terminals, because everybody who uses it is an operator. If there
+// is no endpoint for terminals, operators returns "".
 func (a *App) operators() chat.EndpointID {
 	if a.options.Terminal == nil {
 		return ""
@@ -104,8 +104,8 @@ func (a *App) operators() chat.EndpointID {
 
 var errNoLease = errors.New("this daemon has lost its lease on the store, and is joining the other daemons again")
 
-// storeTrouble returns the reason why the daemon can't store or answer anything now, or "". replica is nil if the
-// store can't be shared.
+// storeTrouble returns the reason why the daemon can't store or answer anything now, or "" if it can. replica is nil
+// if the store can't be shared.
 func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 	var err error
 	switch {
@@ -123,7 +123,7 @@ func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 	return err.Error()
 }
 
-// replicas implements the field replicas of control.
+// replicas is the function for the field replicas of control.
 func (a *App) replicas() Replicas {
 	r := a.gateway.Overview().Replica
 	out := Replicas{Replicas: []Replica{}}
@@ -162,14 +162,14 @@ func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	return now
 }
 
-// adminWithoutDaemon returns the operations of a command that is not a daemon. If the store can be shared, daemons may
-// be using it, so the operations also make these daemons stop the affected turns. If the store can't be shared, no
+// adminWithoutDaemon returns the operations for a command that has opened the store itself. If the store can be
+// shared, daemons may be using it, so the operations also make these daemons stop the affected turns. Otherwise no
 // daemon is using it, because this process has locked it.
 func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	l := &localAdmin{store: s, policy: policy}
 	shared, ok := s.(gateway.Replicas)
 	l.forget = func(ctx context.Context, c chat.Conversation) error {
-		if ok { // the owner of the chat stops the turns, and deletes what they have stored meanwhile
+		if ok { // the replica that owns the chat stops the turns, and deletes what they have stored meanwhile
 			if _, err := shared.Forward(ctx, c, chat.Inbound{Kind: chat.Forgotten}); err != nil {
 				return err
 			}
@@ -187,7 +187,7 @@ func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	return l
 }
 
-// names returns the sorted names of endpoints, except those of terminals.
+// names returns the names of endpoints in sorted order, without the endpoints for terminals.
 func names(list []chat.EndpointID) []string {
 	names := []string{}
 	for _, e := range list {

@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// farStore is a store that can become unreachable.
+// farStore is a store that a test can make unreachable.
 type farStore struct {
 	*memory.Store
 	away atomic.Bool
@@ -42,7 +42,7 @@ func (s *farStore) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica
 	return s.Store.Renew(ctx, self)
 }
 
-// replicaApp returns a daemon without endpoints, which can share its store with other daemons.
+// replicaApp returns a daemon that has no endpoints, but can share its store with other daemons.
 func replicaApp(t *testing.T, s *farStore, version string) *App {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -57,8 +57,8 @@ func replicaApp(t *testing.T, s *farStore, version string) *App {
 	return a
 }
 
-// A daemon is ready while it has a lease. While a daemon can't renew its lease, it is not ready. The health check
-// succeeds all the time.
+// The store becomes unreachable and reachable again. The daemon must report that it is ready only while it can renew
+// its lease. The check for hanging parts must succeed all the time.
 func TestReadyWithALease(t *testing.T) {
 	states := heard(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestReadyWithALease(t *testing.T) {
 		s.away.Store(false)
 		time.Sleep(2 * time.Second)
 		wants(admin.Ready, "")
-		for range 5 { // starting sends one message every ten seconds
+		for range 5 { // while it waits, the daemon sends one message every ten seconds
 			if got := <-states; got != "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=joining the other daemons" {
 				t.Errorf("without a lease it told %q", got)
 			}
@@ -114,7 +114,7 @@ func TestReadyWithALease(t *testing.T) {
 	})
 }
 
-// Each daemon lists all daemons that share the store, with their versions.
+// Daemons of two versions share a store. Each of them must list both daemons, with their versions.
 func TestReplicasOfTwoVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 	})
 }
 
-// The list of replicas shows which daemons are stopping, and which have another configuration.
+// The list of replicas must show which daemons are stopping, and which daemons run other endpoints than the rest.
 func TestReplicasThatDiffer(t *testing.T) {
 	t.Parallel()
 	out := &strings.Builder{}
@@ -174,8 +174,8 @@ func TestReplicasThatDiffer(t *testing.T) {
 	}
 }
 
-// If the store refuses the call of a tool because the lease has ended, the model gets no result. The daemon gives up
-// the lease at once, and the turn ends.
+// The store refuses a tool's call because the daemon's lease has ended. The tool must not return a result to the model
+// before the turn has ended, and the daemon must register for a new lease.
 func TestFactsWithoutALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestFactsWithoutALease(t *testing.T) {
 		var log strings.Builder
 		f := facts{store: lostFacts{s}, log: slog.New(slog.NewTextHandler(&log, nil)), checkLease: a.gateway.CheckLease}
 		turn, endTurn := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, endTurn) // the gateway would end the turn in the same way
+		time.AfterFunc(time.Second, endTurn) // ends the turn, as the gateway would
 		if _, err := f.Add(turn, "tg:user:1", "likes tides"); !errors.Is(err, context.Canceled) || log.Len() > 0 {
 			t.Errorf("got %v, and the log %q", err, &log)
 		}
@@ -203,15 +203,14 @@ func TestFactsWithoutALease(t *testing.T) {
 	})
 }
 
-// lostFacts is a store that reports the end of the lease, which the daemon has not noticed before.
+// lostFacts is a store whose method Remember reports that the lease has ended. The daemon has not noticed this before.
 type lostFacts struct{ *farStore }
 
 func (lostFacts) Remember(context.Context, chat.Person, string, int) (chat.Remembered, error) {
 	return chat.Remembered{}, chat.ErrLost
 }
 
-// The endpoint of a daemon's terminals has the same name after each restart. The endpoints of two daemons have
-// different names.
+// A daemon's endpoint for terminals must keep its name after a restart. Two daemons must have different names for it.
 func TestEndpointOfATerminal(t *testing.T) {
 	t.Parallel()
 	name := func(dir string) chat.EndpointID {
@@ -234,7 +233,7 @@ func TestEndpointOfATerminal(t *testing.T) {
 	}
 }
 
-// sharedStore is a persistent store that can be shared.
+// sharedStore has the interfaces of a persistent store that can be shared.
 type sharedStore struct {
 	keptStore
 	gateway.Replicas

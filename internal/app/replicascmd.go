@@ -14,7 +14,7 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrNoPlace means that the running daemon has no lease. ShowReplicas has written the replicas before it returns this
+// ErrNoPlace means that the running daemon has no lease. ShowReplicas writes the replicas before it returns this
 // error.
 var ErrNoPlace = errors.New("the daemon has no lease on the store")
 
@@ -65,14 +65,15 @@ func writeReplicas(o Output, r Replicas) error {
 			receives = strings.Join(one.Receives, ", ")
 		}
 		rows = append(rows, []string{
-			strconv.FormatInt(one.ID, 10), one.Name, one.Version, one.Since.Local().Format(time.DateTime), //nolint:gosmopolitan // the operator reads it at this machine
+			strconv.FormatInt(one.ID, 10), one.Name, one.Version, one.Since.Local().Format(time.DateTime), //nolint:gosmopolitan // the operator is at this machine
 			fmt.Sprintf("%.1fs", one.Lag), strconv.Itoa(one.Chats), receives, strings.Join(r.remarks(one), ", "),
 		})
 	}
 	return o.table(rows...)
 }
 
-// remarks returns what an operator should know about a replica, such as a configuration that differs from the others.
+// remarks returns what else an operator should know about a replica, for example that it runs other endpoints than
+// another replica.
 func (r Replicas) remarks(one Replica) (list []string) {
 	if one.ID == r.Self {
 		list = append(list, "this daemon")
@@ -88,7 +89,7 @@ func (r Replicas) remarks(one Replica) (list []string) {
 	return list
 }
 
-// ownerRow says which replica answers in a chat, in the form that scripts read.
+// ownerRow says which replica answers in a chat. Scripts read it as JSON.
 type ownerRow struct {
 	Replica int64  `json:"replica"`
 	Name    string `json:"name"`

@@ -15,14 +15,14 @@ import (
 
 var errUnreadable = errors.New("the store can't be read")
 
-// unreadable is a store that can't read the unfinished turns when the daemon starts.
+// unreadable is a store that fails when the daemon starts and reads the unfinished turns.
 type unreadable struct{ *memory.Store }
 
 // Unfinished implements gateway.Store.
 func (unreadable) Unfinished(context.Context) ([]chat.Turn, error) { return nil, errUnreadable }
 
-// If the daemon can't start, Run returns at once with the reason. If Run did not return, the process would run without
-// doing anything.
+// The daemon can't start. Run must return the reason at once; otherwise the process would continue without doing
+// anything.
 func TestStartThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)

@@ -17,7 +17,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// ErrNotExact means that the messages that the person finally saw differ from the model's answer.
+// ErrNotExact means that the messages that the person saw at the end differ from the model's answer.
 var ErrNotExact = errors.New("the text that the person saw at the end differs from the answer")
 
 // demoPerson is the id of the person who asks, in a private chat.
@@ -26,7 +26,8 @@ const demoPerson = 1001
 const (
 	// quietTime is how long the chat must stay unchanged before Say checks whether the reply is complete.
 	quietTime = 1500 * time.Millisecond
-	// finalTimeout is how long Say waits for the final after the model has finished. Rate limits may delay the final.
+	// finalTimeout is how long Say waits for the finished reply after the model has written its answer. Rate limits
+	// may delay the reply.
 	finalTimeout = 10 * time.Second
 )
 
@@ -65,14 +66,14 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 				printed++
 			}
 		case <-still.C:
-			if d.ended(began, asked) && printed >= d.shown(asked).changes { // if a change is missing, more events follow
+			if d.ended(began, asked) && printed >= d.shown(asked).changes { // otherwise more events follow
 				return d.checkFinal(w, asked)
 			}
 		}
 	}
 }
 
-// print writes one line about a visible change. print reports whether the change was to the text of a message.
+// print writes one line about a visible change. It reports whether the change was a sent or edited text.
 func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
@@ -96,7 +97,7 @@ func (d *Demo) request() openai.Request {
 	return list[len(list)-1]
 }
 
-// ended reports whether the reply is complete, or whether the time for it to become complete has passed.
+// ended reports whether the reply is complete, or has not become complete within finalTimeout.
 func (d *Demo) ended(began time.Time, asked int) bool {
 	r := d.request()
 	if r.ID == 0 {
@@ -105,11 +106,11 @@ func (d *Demo) ended(began time.Time, asked int) bool {
 	return !r.Ended.IsZero() && (slices.Equal(d.shown(asked).texts, d.expected(r)) || time.Since(r.Ended) > finalTimeout)
 }
 
-// shown contains the visible state of the reply.
+// shown describes what the person sees of the reply.
 type shown struct {
 	texts   []string
 	edits   int
-	changes int       // number of sends and edits, including those of messages that were deleted
+	changes int       // number of sends and edits, including those of deleted messages
 	last    time.Time // when the text last changed; zero: nothing is shown
 }
 
@@ -132,7 +133,7 @@ func (d *Demo) shown(asked int) shown {
 	return s
 }
 
-// checkFinal prints the final and a summary. checkFinal fails with ErrNotExact if the final differs from the model's
+// checkFinal prints the visible reply and a summary. It fails with ErrNotExact if the reply differs from the model's
 // answer.
 func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	s, model := d.shown(asked), d.request()
@@ -151,7 +152,7 @@ func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	return nil
 }
 
-// expected returns the texts that the messages must have to show the model's answer completely.
+// expected returns the texts of the messages that together show the model's complete answer.
 func (d *Demo) expected(r openai.Request) []string {
 	bot := adapter.New(adapter.Options{Token: d.Telegram.Token()})
 	defer bot.Close()
@@ -166,10 +167,10 @@ func (d *Demo) expected(r openai.Request) []string {
 	return texts
 }
 
-// demoCursor is the cursor in the demo, which uses the default.
+// demoCursor is the cursor at the end of a growing text. The demo uses the default cursor.
 const demoCursor = " ▌"
 
-// ending returns the last words of a growing text, to fit into one line.
+// ending returns the end of a growing text, which fits into one line.
 func ending(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	const room = 48

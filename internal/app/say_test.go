@@ -16,10 +16,10 @@ import (
 	"telex/standin/telegram"
 )
 
-// nothing is an environment without variables.
+// nothing looks up variables in an empty environment.
 func nothing(string) (string, bool) { return "", false }
 
-// say calls prepare, runs the demo with one question, and returns what the demo printed.
+// say starts the demo, calls prepare, asks one question, and returns what the demo printed.
 func say(t *testing.T, question string, prepare func(*app.Demo)) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -83,7 +83,7 @@ func TestSayJudgesTheFinal(t *testing.T) {
 	}
 }
 
-// If an answer consists of several messages, the output of Say says so.
+// An answer consists of several messages. The output of Say must show this.
 func TestSaySeveralMessages(t *testing.T) {
 	t.Parallel()
 	out, err := say(t, "{{standin rate=1000}} words: 300", func(*app.Demo) {})

@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// sessionRow is the summary of a session, in the form that scripts read.
+// sessionRow describes a session. Scripts read it as JSON.
 type sessionRow struct {
 	Conversation string     `json:"conversation"`
 	Messages     int        `json:"messages"`
@@ -74,7 +74,7 @@ func sessionRows(list []store.SessionInfo) []sessionRow {
 	return rows
 }
 
-// transcript is the stored data of a conversation, in the form that scripts read.
+// transcript is the stored data of a conversation. Scripts read it as JSON.
 type transcript struct {
 	Conversation string              `json:"conversation"`
 	Model        string              `json:"model"`
@@ -86,16 +86,16 @@ type transcript struct {
 // transcriptMessage is one message of a history.
 type transcriptMessage struct {
 	Role       string    `json:"role"`
-	Person     string    `json:"person,omitempty"` // the asker; empty if unknown
+	Person     string    `json:"person,omitempty"` // who asked the question; empty if unknown
 	At         time.Time `json:"at"`
 	Text       string    `json:"text"`
 	Images     int       `json:"images"`
 	Tool       string    `json:"tool,omitempty"`  // role tool: the tool that returned this result
 	Calls      []call    `json:"calls,omitempty"` // tool calls of the model
-	Summarized bool      `json:"summarized"`      // the model reads the summary instead of this message
+	Summarized bool      `json:"summarized"`      // the model gets a summary instead of this message
 }
 
-// call is a call that a model made to a tool.
+// call is a model's call of a tool.
 type call struct {
 	Tool      string `json:"tool"`
 	Arguments string `json:"arguments"` // JSON, as the model wrote it
@@ -150,8 +150,8 @@ func newTranscript(c chat.Conversation, s chat.Session, entries []chat.Entry) (t
 	return t, nil
 }
 
-// writeTranscript writes a transcript as text. writeTranscript removes control characters, which could affect the
-// terminal.
+// writeTranscript writes a transcript as text. It removes control characters, because they could control the
+// operator's terminal.
 func writeTranscript(w io.Writer, t transcript) error {
 	var b strings.Builder
 	if t.Summary != "" {

@@ -18,36 +18,37 @@ import (
 	"telex/internal/config"
 )
 
-// SetupOptions contains the inputs of Setup. Setup asks for each value that is missing. If Silent is set, Setup uses
+// SetupOptions contains the options of Setup. Setup asks for each value that is missing. If Silent is set, Setup uses
 // the default instead.
 type SetupOptions struct {
-	File      string // the configuration file to write; empty: config.yaml, or /etc/telex/config.yaml for the service
+	File      string // the configuration file to create; empty: config.yaml, or /etc/telex/config.yaml for the service
 	Platforms []string
-	Set       map[string]string // values of further keys of platforms, by key, such as "whatsapp.listen"
+	Set       map[string]string // values of other platform keys, by key, such as "whatsapp.listen"
 	BaseURL   string            // base URL of the model's API
 	Model     string
-	Allow     []string // people who may talk to the bot
+	Allow     []string // people whom the configuration allows to talk to the bot
 	Service   bool     // install and start the service
 	Silent    bool     // ask no questions
-	// InEnvironment means that secrets stay in environment variables, to which the configuration then refers. If
-	// InEnvironment is false, Setup writes the secrets to files.
+	// If InEnvironment is set, secrets stay in environment variables, to which the configuration refers. Otherwise
+	// Setup writes the secrets to files.
 	InEnvironment bool
 
-	In io.Reader // source of the answers, one on each line
-	// ReadSecret reads an answer without showing it on the terminal. If ReadSecret is nil, secrets are read like other
-	// answers.
+	In io.Reader // where the person's answers come from, one on each line
+	// ReadSecret reads an answer without showing it on the terminal. If ReadSecret is nil, Setup reads secrets from
+	// In.
 	ReadSecret func() (string, error)
 	Transport  http.RoundTripper // used for every check; nil: the default transport
 }
 
-// ErrNotSetUp means that Setup has written no configuration. Setup reports the reason before it returns this error.
+// ErrNotSetUp means that Setup has written no configuration. Before Setup returns this error, it tells the person the
+// reason.
 var ErrNotSetUp = errors.New("nothing was set up")
 
 const (
 	defaultBaseURL = "https://api.openai.com/v1"
 	defaultModel   = "gpt-5-mini"
 	modelKeyEnv    = "OPENAI_API_KEY"
-	maxTries       = 3 // how often setup asks a question if the answers are refused
+	maxTries       = 3 // how often setup asks a question whose answers turn out to be wrong
 )
 
 // setup asks the questions and writes the files.
@@ -57,12 +58,12 @@ type setup struct {
 	out   Output
 	in    *bufio.Reader
 	draft draft
-	codes bool // people who are not in Allow can ask for a pairing code
+	codes bool // people who are not in Allow get a pairing code
 }
 
-// Setup asks for the platforms and the model, and checks each answer at its server. When the servers have accepted the
-// answers, Setup writes a configuration, and secret files that only their owner can read. Setup overwrites no file. If
-// Service is set, Setup also installs the service.
+// Setup asks for the platforms and the model, and checks the answers with the platforms' and the model's servers. If
+// the servers accept them, Setup writes a configuration file, and secret files that only their owner can read. Setup
+// overwrites no file. If Service is set, Setup also installs the service.
 func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) error {
 	s := &setup{o: o, env: env, out: out, in: bufio.NewReader(o.In)}
 	if s.o.File == "" {
@@ -92,13 +93,13 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// answered reports whether the command line contains an answer. A person who answers on the command line wants a new
+// answered reports whether the command line contains answers to Setup's questions. If so, the person wants a new
 // configuration.
 func (s *setup) answered() bool {
 	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment
 }
 
-// platforms asks which platforms the bot uses, and for their settings.
+// platforms asks which platforms the bot uses, and then for the settings of each platform.
 func (s *setup) platforms(ctx context.Context) error {
 	names := SetupPlatforms()
 	for i, kind := range names {
@@ -130,7 +131,7 @@ func (s *setup) platforms(ctx context.Context) error {
 	return nil
 }
 
-// platform asks for the settings of one platform, until the platform's server accepts them.
+// platform asks for the settings of one platform again and again until the platform's server accepts them.
 func (s *setup) platform(ctx context.Context, kind setupKind) error {
 	if !s.o.Silent {
 		fmt.Fprintf(s.out.Remarks, "\n%s: %s\nStep by step: %s\n", network(kind.kind), kind.where, documented(kind.page))
@@ -192,8 +193,8 @@ func (s *setup) fromEnvironment(name string) (string, error) {
 	return value, nil
 }
 
-// variable returns the environment variable to which the configuration refers in place of a secret. variable returns
-// "" if the configuration refers to a secret file.
+// variable returns name if the configuration must refer to the environment variable name instead of containing a
+// value. variable returns "" for a value that is no secret, and if secrets are written to files.
 func (s *setup) variable(secret bool, name string) string {
 	if secret && s.o.InEnvironment {
 		return name
@@ -201,8 +202,8 @@ func (s *setup) variable(secret bool, name string) string {
 	return ""
 }
 
-// documented returns the path of a page of the documentation. documented prefers the installed file to the path in the
-// repository.
+// documented returns where the person finds a page of the documentation: the path of the installed file, or else the
+// path in the repository.
 func documented(page string) string {
 	if installed := filepath.Join(packageDocs, page); exists(installed) {
 		return installed
@@ -210,7 +211,7 @@ func documented(page string) string {
 	return page
 }
 
-// model asks for the model and its API, until the model answers a test question.
+// model asks for the model and its API again and again until the model answers a test question.
 func (s *setup) model(ctx context.Context) error {
 	if !s.o.Silent {
 		fmt.Fprintf(s.out.Remarks, "\nThe model: any service with OpenAI's API.\n")
@@ -240,8 +241,7 @@ func (s *setup) model(ctx context.Context) error {
 	}
 }
 
-// modelKey asks for the API key of the model. The key is optional unless the model is at OpenAI, because local servers
-// need none.
+// modelKey asks for the API key of the model. The key is optional except at OpenAI, because local servers need no key.
 func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	own := s.draft.baseURL != defaultBaseURL
 	if s.o.InEnvironment && !(own && s.env.Value(modelKeyEnv) == "") {
@@ -254,7 +254,7 @@ func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	return s.ask(ctx, q)
 }
 
-// people asks which people may talk to the bot.
+// people asks who may talk to the bot.
 func (s *setup) people(ctx context.Context) error {
 	s.draft.allow, s.codes = s.o.Allow, len(s.o.Allow) == 0
 	if len(s.o.Allow) > 0 || s.o.Silent {
@@ -272,8 +272,8 @@ func (s *setup) people(ctx context.Context) error {
 	return nil
 }
 
-// check parses a draft as the daemon would, checks it with examine, and writes the findings. check returns true if it
-// has found no problems.
+// check parses a draft as the daemon would, calls examine to check it, and writes the findings. It returns true if
+// there are no problems.
 func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
 	dir, err := os.MkdirTemp("", "telex-setup-")
 	if err != nil {
@@ -301,8 +301,8 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	return well, Output{Results: s.out.Remarks}.findings(found)
 }
 
-// secretsOnly returns the value of an environment variable for the check of a draft. secretsOnly returns only
-// variables that the daemon will have too.
+// secretsOnly looks up an environment variable when a draft is checked. It hides variables that only this process has,
+// so that the check sees what the daemon will see.
 func (s *setup) secretsOnly(name string) (string, bool) {
 	if !s.o.InEnvironment || strings.HasPrefix(name, "TELEX_") && name != apiKeyEnv || name == "CREDENTIALS_DIRECTORY" {
 		return "", false
@@ -321,8 +321,8 @@ func (s *setup) write(context.Context) error {
 	return s.out.line("%s: written; the secrets are in %s", s.o.File, filepath.Join(filepath.Dir(s.o.File), config.SecretsDir))
 }
 
-// write writes a draft to path, and its secret files beside it. Only the owner can read these files. write fails if
-// the configuration file exists.
+// write writes a draft to the configuration file path, and its secrets to files in a directory beside it. Only the
+// owner can read these files. write fails if the configuration file already exists.
 func (d *draft) write(path string) error {
 	dir := filepath.Join(filepath.Dir(path), config.SecretsDir)
 	secrets := d.secrets()
@@ -351,7 +351,7 @@ func writePrivate(path, text string, how int) error {
 	return errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
 }
 
-// next tells the person what to do next.
+// next tells the person what to do after setup.
 func (s *setup) next() error {
 	file, err := filepath.Abs(s.o.File)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// apiKeyEnv is the environment variable with the key that clients of the API server use.
+	// apiKeyEnv is the environment variable that contains the key for clients of the API server.
 	apiKeyEnv = "TELEX_API_KEY"
-	// packageDocs is the directory in which packages install the documentation.
+	// packageDocs is the directory in which the deb and rpm packages install the documentation.
 	packageDocs = "/usr/share/doc/telex"
 )
 
@@ -22,17 +22,17 @@ const (
 type setupKey struct {
 	key          string
 	ask          string
-	env          string // environment variable whose value answers the question
+	env          string // environment variable that is used as the answer if it is set
 	secret       bool
 	defaultValue string // the default answer; empty: an answer is required
-	random       bool   // the default answer is a random secret
+	random       bool   // the default answer is a new random secret
 }
 
-// setupKind describes a kind of platform for the questions of setup.
+// setupKind describes what setup asks about one kind of platform.
 type setupKind struct {
 	kind  string
-	where string // a sentence that says where the person finds the values of the keys
-	page  string // page of the documentation about this platform
+	where string // a sentence that says where the person finds these values
+	page  string // the page about this platform in the documentation
 	keys  []setupKey
 }
 
@@ -84,15 +84,15 @@ func setupKindOf(kind string) (setupKind, bool) {
 	return kinds[i], true
 }
 
-// draft is a configuration that setup is creating.
+// draft is the configuration that setup is about to write.
 type draft struct {
 	baseURL, modelKey, model string
-	modelKeyEnv              string // environment variable with the key; empty: a file contains the key
+	modelKeyEnv              string // environment variable that contains modelKey; empty: a file contains it
 	platforms                []draftPlatform
 	allow                    []string
 }
 
-// draftPlatform is the section of one platform in a draft. The values are in the order of the file.
+// draftPlatform is the section of one platform in a draft. The values have the order in which the file will list them.
 type draftPlatform struct {
 	kind   string
 	values []draftValue
@@ -101,12 +101,12 @@ type draftPlatform struct {
 type draftValue struct {
 	key, value string
 	secret     bool
-	env        string // environment variable with the secret; empty: a file contains the secret
+	env        string // environment variable that contains the secret; empty: a file contains it
 }
 
 func (p *draftPlatform) set(v draftValue) { p.values = append(p.values, v) }
 
-// secretFile returns the name of the file for the secret of this key.
+// secretFile returns the name of the file that will contain the secret value of a key.
 func (p *draftPlatform) secretFile(key string) string {
 	return strings.ReplaceAll(p.kind+"-"+key, "_", "-")
 }
@@ -130,7 +130,7 @@ func (d *draft) secrets() map[string]string {
 	return out
 }
 
-// variables returns the environment variables to which the configuration refers.
+// variables returns the names of the environment variables to which the configuration refers.
 func (d *draft) variables() []string {
 	var names []string
 	if d.modelKeyEnv != "" {
@@ -146,7 +146,7 @@ func (d *draft) variables() []string {
 	return names
 }
 
-// yaml returns the configuration as YAML text, without secrets.
+// yaml returns the content of the configuration file, which contains no secrets.
 func (d *draft) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by telex setup. %s explains these keys and all others.\nmodels:\n  - name: main\n", documented("config.yaml.example"))

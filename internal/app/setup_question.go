@@ -11,15 +11,15 @@ import (
 // question is a question that setup asks.
 type question struct {
 	text          string
-	flagValue     string // answer on the command line; empty: the command line contains no answer
-	defaultAnswer string // default answer; empty: an answer is required, unless the question is optional
-	how           string // how to answer on the command line, for a setup that asks no questions
+	flagValue     string // the answer on the command line; empty: there is none
+	defaultAnswer string // the answer if the person just presses Enter; empty: there is none
+	how           string // the way to give the answer if Setup asks no questions
 	secret        bool
 	optional      bool
 }
 
-// ask returns the answer to a question. If the command line contains the answer, ask returns this answer. If the
-// command line contains no answer, ask asks the person, who accepts the default with an empty answer.
+// ask returns the answer to a question. If the command line contains the answer, ask returns it. Otherwise ask asks
+// the person, who accepts the default by an empty answer.
 func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	if q.flagValue != "" {
 		return q.flagValue, nil
@@ -61,8 +61,8 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	return "", fmt.Errorf("%s: no answer", q.text)
 }
 
-// read reads one answer. If ctx ends, read returns. But reading from a terminal can't be interrupted, so the goroutine
-// that reads runs until the process ends.
+// read reads one answer, and returns earlier if ctx ends. Reading from a terminal can't be interrupted, so in this
+// case the goroutine that reads stays until the process ends.
 func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	type answer struct {
 		text string
@@ -87,7 +87,7 @@ func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	}
 }
 
-// again asks the person whether to repeat a step in which setup has found a problem.
+// again asks the person whether to repeat a step after setup has found a problem.
 func (s *setup) again(ctx context.Context, try int) bool {
 	if s.o.Silent || try >= maxTries {
 		return false

@@ -20,12 +20,12 @@ import (
 
 const (
 	serviceConfig = "/etc/telex/config.yaml"
-	// unitFile and programFile are the paths at which setup installs the unit and the program. Packages install the
-	// unit in /usr/lib and the program in /usr/bin.
+	// unitFile and programFile are where setup installs the systemd unit and the program. A deb or rpm package
+	// installs the unit in /usr/lib and the program in /usr/bin instead.
 	unitFile    = "/etc/systemd/system/telex.service"
 	packageUnit = "/usr/lib/systemd/system/telex.service"
 	programFile = "/usr/local/bin/telex"
-	// startTime is how long setup waits until systemd has started the service.
+	// startTime is the longest time that setup waits for systemd to start the service.
 	startTime = time.Minute
 )
 
@@ -51,7 +51,7 @@ func (s *setup) canServe() error {
 	return canInstall()
 }
 
-// installConfigured installs the service for a configuration that already exists. installConfigured fails if the
+// installConfigured installs the service if the configuration file already exists. installConfigured fails if the
 // configuration is invalid.
 func (s *setup) installConfigured(ctx context.Context) error {
 	c, err := LoadConfig(s.o.File, s.env)
@@ -104,11 +104,13 @@ func (s *setup) install(ctx context.Context) error {
 	return s.out.line("Now write to the bot. The first message is answered with a code: sudo telex pair approve CODE lets that person in.")
 }
 
-// connectTime is how long setup waits for responses of the platforms before it shows the service's log.
+// connectTime is the longest time that setup waits for the daemon to connect to its platforms before it shows the
+// service's log.
 const connectTime = 10 * time.Second
 
-// awaitEndpoints waits until each platform has responded to the daemon, for at most connectTime. If the daemon can't
-// be reached, awaitEndpoints returns no endpoints: the service runs, so this is no failure of setup.
+// awaitEndpoints waits until each platform has responded to the daemon, but no longer than connectTime, and returns
+// the state of the endpoints. If setup can't reach the daemon, awaitEndpoints returns nothing, because setup has
+// succeeded nevertheless: the service runs.
 func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
@@ -141,8 +143,8 @@ func installProgram() error {
 	if err != nil {
 		return err
 	}
-	// The file of a running program can't be overwritten, but another file can replace it.
-	if err := os.WriteFile(programFile+".new", data, 0o755); err != nil { //nolint:gosec // everybody may run it
+	// The file of a running program can't be overwritten, but it can be replaced by renaming another file.
+	if err := os.WriteFile(programFile+".new", data, 0o755); err != nil { //nolint:gosec // everybody may run the program
 		return err
 	}
 	return errors.Join(os.Chmod(programFile+".new", 0o755), os.Rename(programFile+".new", programFile)) //nolint:gosec // the same
@@ -156,7 +158,7 @@ func systemctl(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// journal shows the lines that the service has logged since its start.
+// journal shows the lines that the service has logged since it started.
 func (s *setup) journal(ctx context.Context) error {
 	lines := []string{"--unit=telex", "--lines=10", "--no-pager", "--output=cat"}
 	if id, err := exec.CommandContext(ctx, "systemctl", "show", "--property=InvocationID", "--value", "telex").Output(); err == nil && len(bytes.TrimSpace(id)) > 0 {
@@ -164,13 +166,13 @@ func (s *setup) journal(ctx context.Context) error {
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", lines...).Output()
 	if err != nil {
-		return nil // the service can run on a machine without a journal
+		return nil // no error, because the service can run on a machine without a journal
 	}
 	return s.out.line("%s", bytes.TrimSpace(out))
 }
 
-// Uninstall removes what Setup has installed, except the configuration and the store. Uninstall writes where the
-// configuration and the store are.
+// Uninstall removes the service and the program that Setup has installed. The configuration and the store stay, and
+// Uninstall writes where they are.
 func Uninstall(ctx context.Context, out Output) error {
 	if err := canInstall(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"telex/standin/openai"
 )
 
-// setUp runs Setup in a directory of its own. setUp returns the directory and what Setup wrote to its outputs.
+// setUp runs Setup in a new directory. setUp returns the directory and what Setup wrote to its two outputs.
 func (p *patient) setUp(o SetupOptions, answers string, env map[string]string) (dir, results, remarks string, err error) {
 	p.Helper()
 	dir = p.TempDir()
@@ -128,7 +128,8 @@ func TestSetupAsksNothing(t *testing.T) {
 	}
 }
 
-// With --secrets=environment, Setup writes no secret to a file. The configuration contains the names of the variables.
+// With --secrets=environment, Setup must write no secret to a file. The configuration must contain the names of the
+// environment variables instead.
 func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -166,7 +167,7 @@ func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	}
 }
 
-// Setup needs no API key for a local model. Setup needs an API key for the default provider.
+// Setup must not insist on an API key for a local model, but must do so for the default provider.
 func TestSetupWithoutAKey(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -187,7 +188,7 @@ func TestSetupWithoutAKey(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends setup while it waits for an answer.
+// Ctrl-C must end Setup while it waits for an answer.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
 	typed, keyboard := io.Pipe()

@@ -17,7 +17,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// Server is a stand-in that serves on its own address.
+// Server is a stand-in, which serves HTTP on an address of its own.
 type Server interface {
 	Serve(l net.Listener) error
 	Close() error
@@ -25,12 +25,12 @@ type Server interface {
 
 // StandinOptions configures a stand-in. Each kind of stand-in uses only some of the fields.
 type StandinOptions struct {
-	Latency  time.Duration // latency of each call
+	Latency  time.Duration // time until the stand-in responds to a call
 	NoLimits bool          // the stand-in enforces no rate limits
 	Log      *slog.Logger
 
 	Token          string // Telegram, Discord, Home Assistant, WhatsApp: the bot's token; empty: the default
-	MessageContent bool   // Discord: enable the privileged intent
+	MessageContent bool   // Discord: the bot has the privileged intent Message Content
 
 	BotToken, AppToken, SigningSecret string // Slack; empty: the defaults
 	RequestURL                        string // Slack: URL to which events are sent by HTTP; empty: Socket Mode
@@ -44,8 +44,8 @@ type StandinOptions struct {
 	Context int     // OpenAI: context window of the models, in tokens; 0: no limit
 }
 
-// NewStandin returns the stand-in with this name: telegram, discord, slack, whatsapp, homeassistant or openai.
-// announce returns instructions for people, for the URL at which the stand-in listens.
+// NewStandin returns a stand-in. name is telegram, discord, slack, whatsapp, homeassistant or openai. announce returns
+// instructions for people who use the stand-in at the given URL.
 func NewStandin(name string, o StandinOptions) (s Server, announce func(url string) string, err error) {
 	switch name {
 	case "telegram":
@@ -108,7 +108,7 @@ func openaiStandin(o StandinOptions) *openai.Server {
 	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
-// startStandin serves s on address until stop is called. stop returns the error with which serving failed.
+// startStandin serves s on address until stop is called. stop returns the error of Serve.
 func startStandin(ctx context.Context, s Server, address string) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	listens, served := make(chan string, 1), make(chan error, 1)
@@ -126,7 +126,8 @@ func startStandin(ctx context.Context, s Server, address string) (url string, st
 	}
 }
 
-// ServeStandin serves s on address until ctx ends. ServeStandin calls listening with the URL when clients can connect.
+// ServeStandin serves s on address until ctx ends. ServeStandin calls listening with the stand-in's URL as soon as
+// clients can connect.
 func ServeStandin(ctx context.Context, s Server, address string, listening func(url string)) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"telex/internal/metrics"
 )
 
-// adminServer is the server of the admin address, with the function that stops it.
+// adminServer is the server for the admin address, with the function that stops it.
 type adminServer struct {
 	*admin.Server
-	stop func() // nil: the server does not serve
+	stop func() // nil: the server does not run
 }
 
-// newAdmin returns the server of the admin address, or nil if no admin address is configured.
+// newAdmin returns the server for the admin address, or nil if no admin address is configured.
 func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	if c.Admin.Listen == "" {
 		return nil, nil //nolint:nilnil // no admin address is configured
@@ -29,8 +29,8 @@ func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	return &adminServer{Server: s}, err
 }
 
-// serveAdmin opens the admin address and serves it. When the daemon stops, the admin server stops last, so that
-// operators can watch a slow stop.
+// serveAdmin opens the admin address and starts its server. When the daemon stops, the admin server stops last, so
+// that operators can watch a shutdown that takes a while.
 func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	if p.admin == nil {
 		return nil
@@ -42,8 +42,8 @@ func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	return err
 }
 
-// openAdmin opens the admin address. If the address is only the default and can't be opened, the daemon runs without
-// it.
+// openAdmin opens the admin address. If the default address can't be opened, the daemon runs without an admin server;
+// a configured address must work.
 func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	err := p.admin.Open(ctx)
 	if err == nil || !slices.ContainsFunc(p.config.Listens(), func(l config.Listen) bool { return l.Optional }) {
@@ -54,7 +54,7 @@ func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// readiness returns the response of /readyz. readiness does not depend on the endpoint of terminals.
+// readiness returns the response of /readyz. The endpoint for terminals does not influence it.
 func (a *App) readiness() admin.Readiness {
 	r := admin.Readiness{Status: admin.Ready}
 	o := a.gateway.Overview()
@@ -86,7 +86,7 @@ func (a *App) readiness() admin.Readiness {
 	return r
 }
 
-// now returns the current state of the daemon for the metrics.
+// now returns the current state of the daemon, from which the metrics are computed.
 func (a *App) now() metrics.Now {
 	o := a.gateway.Overview()
 	n := metrics.Now{Conversations: len(o.Conversations)}

@@ -13,16 +13,15 @@ import (
 	"telex/internal/config"
 )
 
-// DaemonStatus is the state of a running daemon, in the form that scripts read. DaemonStatus contains no texts of
-// messages.
+// DaemonStatus is the state of a running daemon. Scripts read it as JSON. It contains no texts of messages.
 type DaemonStatus struct {
 	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`
 	Config        string               `json:"config"` // path of the daemon's configuration
 	Started       time.Time            `json:"started"`
-	Status        string               `json:"status"`             // the result of /readyz: ready, starting, stopping or failing
-	Hangs         string               `json:"hangs,omitempty"`    // which parts hang, according to the check of the watchdog
-	Store         string               `json:"store,omitempty"`    // why the daemon can't store anything
+	Status        string               `json:"status"`             // from /readyz: ready, starting, stopping or failing
+	Hangs         string               `json:"hangs,omitempty"`    // which parts hang, according to the watchdog's check
+	Store         string               `json:"store,omitempty"`    // why the daemon can't store anything; empty: it can
 	Replicas      *Replicas            `json:"replicas,omitempty"` // nil: the store can't be shared
 	Endpoints     []EndpointStatus     `json:"endpoints"`
 	Conversations []ConversationStatus `json:"conversations"` // conversations with a growing reply or with waiting messages
@@ -50,11 +49,11 @@ type ConversationStatus struct {
 	Parked       int        `json:"parked"` // number of replies that are delivered in the background
 }
 
-// ErrNotWell means that a part of the daemon hangs, or that an endpoint has stopped permanently. ShowStatus has
-// written the status before it returns this error.
+// ErrNotWell means that a part of the daemon hangs, or that an endpoint has stopped permanently. ShowStatus writes the
+// status before it returns this error.
 var ErrNotWell = errors.New("the daemon is not well")
 
-// daemonStatus implements the field status of control.
+// daemonStatus returns the response for the field status of control.
 func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Config) DaemonStatus {
 	s := statusOf(page.status(ctx))
 	s.PID, s.Config = os.Getpid(), absolute(c.File())
@@ -67,7 +66,7 @@ func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Conf
 	return s
 }
 
-// statusOf returns the data of the status page without the texts of people and models.
+// statusOf returns the data of the status page, but leaves out the texts that people and models have written.
 func statusOf(s admin.Status) DaemonStatus {
 	d := DaemonStatus{
 		Version: s.Version, Started: s.Started, Status: s.Readiness.Status, Store: s.Readiness.Store,
@@ -160,7 +159,7 @@ func writeStatus(o Output, s DaemonStatus, now time.Time) error {
 	for _, e := range s.Endpoints {
 		since := "-"
 		if e.Since != nil {
-			since = e.Since.Local().Format(time.DateTime) //nolint:gosmopolitan // the operator reads it at this machine
+			since = e.Since.Local().Format(time.DateTime) //nolint:gosmopolitan // the operator is at this machine
 		}
 		rows = append(rows, []string{e.Name, e.Network, e.State, since, strconv.Itoa(e.Waiting), e.Error})
 	}

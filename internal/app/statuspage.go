@@ -16,23 +16,23 @@ import (
 	"telex/internal/store"
 )
 
-// activity contains those methods of the store with which the status page reads usage and conversations.
+// activity contains the methods of the store with which the status page reads usage and conversations.
 type activity interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 	Sessions(ctx context.Context) ([]store.SessionInfo, error)
 }
 
 const (
-	// pastLifetime is how long the status page reuses data that it has read from the store. Each open page is rendered
-	// twice per second, which is too often to read the store each time.
+	// pastLifetime is how long the status page shows data from the store before it reads the store again. Each page
+	// that is open in a browser is rendered twice per second, which is too often to read the store each time.
 	pastLifetime = 15 * time.Second
-	// pastDays and pastConversations are how many days and conversations the page shows at most.
+	// pastDays and pastConversations are the maximum numbers of days and conversations on the page.
 	pastDays          = 14
 	pastConversations = 15
 	// maxReplies is the maximum number of active conversations on the page.
 	maxReplies = 50
-	// maxText is the maximum number of characters that the page shows of a text. Of a longer text, the page shows the
-	// end.
+	// maxText is the maximum number of characters that the page shows of a text. The page shows only the end of a
+	// longer text.
 	maxText = 4000
 )
 
@@ -40,7 +40,7 @@ const (
 type statusPage struct {
 	app      *App
 	version  string
-	activity activity // nil: the store can't provide such data
+	activity activity // nil: the store has no such methods
 	started  time.Time
 
 	mu   sync.Mutex
@@ -48,7 +48,7 @@ type statusPage struct {
 	at   time.Time    // when past was read from the store
 }
 
-// status implements the field Status of admin.Options.
+// status is the function for the field Status of admin.Options.
 func (p *statusPage) status(ctx context.Context) admin.Status {
 	s := p.remembered(ctx)
 	s.Version, s.Started, s.Readiness, s.Problems = p.version, p.started, p.app.readiness(), p.app.problems.Newest()
@@ -69,8 +69,8 @@ func (p *statusPage) status(ctx context.Context) admin.Status {
 	return s
 }
 
-// endpointStatus completes the state of an endpoint with what the gateway reports about it. The gateway reports
-// nothing about API servers.
+// endpointStatus returns the state of an endpoint, with everything that the gateway reports about it. The gateway
+// reports nothing about API servers.
 func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
 	s := admin.EndpointStatus{Endpoint: e, Network: "API server"}
 	for _, is := range o.Endpoints {
@@ -98,7 +98,7 @@ func limitName(u budget.Use) string {
 	return fmt.Sprintf("calls in %s", u.Limit.Window)
 }
 
-// blockName describes the scope of a rate-limit block to people.
+// blockName returns a name of a rate-limit block's scope, for people.
 func blockName(b chat.Block) string {
 	if b.Scope == chat.ScopeEndpoint {
 		return "of this bot"
@@ -106,7 +106,7 @@ func blockName(b chat.Block) string {
 	return fmt.Sprintf("in the %s %s", b.Scope, cmp.Or(string(b.Message), string(b.Thread), string(b.Chat)))
 }
 
-// reply returns the state of a conversation for the status page.
+// reply returns a conversation's state in the form that the status page shows.
 func (p *statusPage) reply(c gateway.ConversationState) admin.Reply {
 	out := admin.Reply{Conversation: c.Conversation.String(), Queued: c.Queued, Parked: c.Parked}
 	r := c.Reply
@@ -137,8 +137,8 @@ func lastOf(text string, n int) string {
 	return "…" + string(runes[len(runes)-n:])
 }
 
-// remembered returns the data from the store. If the data is older than pastLifetime, remembered reads the store
-// again.
+// remembered returns the data that was read from the store last. If this data is older than pastLifetime, remembered
+// reads the store again.
 func (p *statusPage) remembered(ctx context.Context) admin.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +154,7 @@ func (p *statusPage) remembered(ctx context.Context) admin.Status {
 	return past
 }
 
-// ask reads the usage of the last days and the newest conversations from the store.
+// ask reads the usage of the last few days and the newest conversations from the store.
 func (p *statusPage) ask(ctx context.Context, now time.Time) (s admin.Status, err error) {
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	for i := pastDays - 1; i >= 0; i-- {

@@ -25,7 +25,7 @@ type keptStore interface {
 	Sweep(ctx context.Context, now time.Time, retention time.Duration) (store.Swept, error)
 }
 
-// storeReader contains those methods of a store that commands need which only read.
+// storeReader contains the methods of a store that are enough for commands that only read.
 type storeReader interface {
 	access.Moves
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
@@ -40,9 +40,9 @@ type storeReader interface {
 // ErrDatabase means that a command supports only stores in a file, but the store is a database.
 var ErrDatabase = errors.New("the store is a PostgreSQL database")
 
-// location says where the store is. Commands of an operator use a location to open the store.
+// location says where the store is. An operator's commands use it to open the store.
 type location struct {
-	dir string // the state directory, which also determines the path of the daemon's socket
+	dir string // the state directory; the path of the daemon's socket depends on it
 	dsn config.DSN
 }
 
@@ -56,11 +56,11 @@ func locate(env config.Env) (location, error) {
 	return location{dir, c.DSN}, err
 }
 
-// file returns the path of the store's file. Callers use file only if the store is a file.
+// file returns the path of the store's file. It makes sense only if the store is an SQLite file.
 func (l location) file() string { return store.File(l.dir) }
 
-// fileOnly fails with ErrDatabase if the store is a database. instead tells the operator what to do instead of the
-// command.
+// fileOnly fails with ErrDatabase if the store is a PostgreSQL database. The error's text contains instead, which says
+// what the operator can do instead of using the command.
 func (l location) fileOnly(instead string) error {
 	if l.dsn.IsSQLite() {
 		return nil
@@ -97,8 +97,8 @@ func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 }
 
 // write opens the store for writing and updates its schema. If the store is a file and a daemon uses it, write fails
-// with store.ErrLocked. If the store is a database, daemons may use the database at the same time, and the daemons get
-// signals about changes.
+// with store.ErrLocked. If the store is a database, daemons may use it at the same time, and get signals about
+// changes.
 func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
@@ -167,12 +167,12 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 	return s, nil
 }
 
-// reconnectPause is the pause between two attempts to reach the database when the daemon starts.
+// reconnectPause is how long a daemon that starts waits between two attempts to reach the database.
 const reconnectPause = 2 * time.Second
 
-// openDatabase opens a store in a database. If daemon is true, openDatabase waits until the database can be reached.
-// The watchdog does not check the database, because restarting the daemon would not help, and each call to the
-// database has a time limit.
+// openDatabase opens a store in a PostgreSQL database. If daemon is true, openDatabase waits until the database can be
+// reached. The watchdog does not check the database: if it can't be reached, restarting the daemon would not help, and
+// each call to the database has a time limit.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")

@@ -14,12 +14,11 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrDamaged means that the store is damaged or at risk. CheckStore has written the problems before it returns this
-// error.
+// ErrDamaged means that the store is damaged or at risk. CheckStore writes the problems before it returns this error.
 var ErrDamaged = errors.New("the store is damaged or at risk")
 
-// BackupStore copies the store in the state directory of env to a new file, and reports it. A daemon may use the store
-// at the same time. BackupStore never overwrites a file.
+// BackupStore copies the store in the state directory of env to a new file, and writes where the file is. A daemon may
+// use the store at the same time. BackupStore never overwrites a file.
 func BackupStore(ctx context.Context, env config.Env, o Output, file string) (err error) {
 	at, err := locate(env)
 	if err == nil {
@@ -45,8 +44,8 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 	return o.line("%s: a copy of %s", file, at.file())
 }
 
-// CheckStore reads the whole store, and writes the store's problems and the number of stored items. A daemon may use
-// the store at the same time.
+// CheckStore reads the whole store, and writes what is wrong with it and how much it contains. A daemon may use the
+// store at the same time.
 func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -100,8 +99,8 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
 }
 
-// restoreDir is like stateDir, but also accepts the directory of the systemd service if it contains no store yet, as
-// on a new machine.
+// restoreDir is like stateDir, but also returns the directory of the systemd service if this directory contains no
+// store yet, as on a new machine.
 func restoreDir(env config.Env) (string, error) {
 	dir, err := stateDir(env)
 	if !namesState(env) && (err != nil || !exists(store.File(dir))) && exists(serviceStateDir) {
@@ -111,8 +110,8 @@ func restoreDir(env config.Env) (string, error) {
 }
 
 // MigrateStore updates the schema of the store, as a daemon does when it starts. If the store is a file, no daemon may
-// use the file. If the store is a database, daemons that can use the new schema continue to run. If a daemon runs that
-// can't use the new schema, MigrateStore fails with store.ErrLocked.
+// use the file. If the store is a database, daemons that can use the new schema may run. If a daemon runs that can't
+// use the new schema, MigrateStore fails with store.ErrLocked.
 func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -149,7 +148,7 @@ func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	if !exists(at.file()) {
 		return errNoStore(at.file())
 	}
-	from, err := store.Open(ctx, store.Options{Path: at.file()}) // Open locks the file, so nothing is written to it meanwhile
+	from, err := store.Open(ctx, store.Options{Path: at.file()}) // Open also locks the file, so that no other process changes it
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// watchdogShare is how many notifications watch sends to systemd in each watchdog interval.
+// watchdogShare is how many notifications the method watch sends to systemd in each watchdog interval.
 const watchdogShare = 3
 
-// maxCheck is how long the check for hanging parts waits for the store. If the check has not returned after a further
-// lateCheck, an error is logged.
+// maxCheck is how long the check for hanging parts may wait for the store. If the check itself has still not returned
+// lateCheck later, watch logs an error.
 const (
 	maxCheck  = 5 * time.Second
 	lateCheck = time.Second
@@ -35,8 +35,8 @@ func newSupervisor(log *slog.Logger) supervisor { return supervisor{log: log} }
 func (s supervisor) ready()    { s.send(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.send(daemon.SdNotifyStopping) }
 
-// reloading reports to systemd that a reload begins. The message contains the current time, by which systemd
-// distinguishes this reload from an earlier one.
+// reloading reports to systemd that a reload begins. The message contains the current time, from which systemd knows
+// that this is not an earlier reload.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
 func (s supervisor) reloading() {
 	state := daemon.SdNotifyReloading
@@ -53,7 +53,7 @@ func (s supervisor) reloaded(status string) {
 	s.send(daemon.SdNotifyReady + "\nSTATUS=" + status)
 }
 
-// notifyTimeout is how long a message may take if the service manager does not read it.
+// notifyTimeout is how long notify waits if the service manager does not read a message.
 const notifyTimeout = time.Second
 
 func (s supervisor) send(state string) {
@@ -82,8 +82,8 @@ func notify(state string) error {
 	return nil
 }
 
-// watch notifies systemd's watchdog each time that alive has found no hanging part. watch begins when the daemon has
-// started. If the notifications stop, systemd restarts the daemon.
+// Once the daemon has started, watch calls alive again and again, and notifies systemd's watchdog each time alive
+// returns no error. If the notifications stop, systemd restarts the daemon.
 func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func(context.Context) error) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -126,15 +126,16 @@ func (s supervisor) check(ctx context.Context, within time.Duration, alive func(
 	}
 }
 
-// extendInterval is how often starting reports that the start continues. extendBy is the additional time that each
-// report requests.
+// The method starting sends a message to systemd every extendInterval. Each message requests extendBy more time for
+// the start.
 const (
 	extendInterval = 10 * time.Second
 	extendBy       = 60 * time.Second
 )
 
-// starting tells systemd that a slow start continues, until done is called. starting is needed because checking a
-// large store may take longer than systemd's timeout. what names the slow step, which is logged once.
+// Until done is called, starting tells systemd regularly that the daemon is still starting. This is needed because a
+// step such as checking a large store may take longer than systemd's timeout. what is the name of the slow step, which
+// starting logs once.
 func (s supervisor) starting(ctx context.Context, what string) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The daemon deletes expired data when it starts and then every six hours, until it stops.
+// The daemon must delete expired data when it starts and then every six hours, until it stops.
 func TestStoreIsSwept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

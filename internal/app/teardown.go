@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// slowStep is how long a step of a teardown may take before it is logged.
+// slowStep is how long a step of a teardown may take before the teardown logs that it is slow.
 const slowStep = time.Second
 
-// teardown holds the steps that stop the daemon, each with a name. The steps run in reverse order, because a part of
-// the daemon may use the parts whose steps were added earlier.
+// teardown is a list of steps, each of which stops one part of the daemon. The steps run in reverse order, because a
+// part may use the parts whose steps were added earlier.
 type teardown struct {
 	log   *slog.Logger
 	mu    sync.Mutex
@@ -25,7 +25,7 @@ type teardownStep struct {
 	end  func() error // stops the part and waits for its end
 }
 
-// add adds a step. If the part ends before the teardown, the caller may call remove.
+// add adds a step. If the part ends earlier, the caller may remove its step by calling remove.
 func (t *teardown) add(name string, end func() error) (remove func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

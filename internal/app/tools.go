@@ -12,7 +12,7 @@ import (
 // newTools returns the tools that models may call: the built-in tools, and the tools of MCP servers.
 func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
-		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
+		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // people live here until they name another zone
 		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains}, Facts: facts{o.Store, o.Log, func(err error) bool { return a.gateway.CheckLease(err) }},
 		Home: home(c, o),
 	})
@@ -26,8 +26,8 @@ func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agen
 	return tool.Join(boxes...), nil
 }
 
-// newMCP returns a client of these MCP servers. Of all clients that share the channel large, only one reads a large
-// message at a time, to limit memory.
+// newMCP returns a client of these MCP servers. Clients that share the channel large read large messages only one at a
+// time, to limit the memory that this needs.
 func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp.Client, error) {
 	var servers []mcp.Server
 	for _, s := range configured {
@@ -43,7 +43,8 @@ func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp
 	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper, Large: large})
 }
 
-// home returns the options of the tools for Home Assistant, or zero options if no Home Assistant is configured.
+// home returns the options of the tools for Home Assistant. If no Home Assistant is configured, they have the zero
+// value.
 func home(c *config.Config, o Options) tool.HomeOptions {
 	h := c.Home()
 	if h == nil {
@@ -53,8 +54,8 @@ func home(c *config.Config, o Options) tool.HomeOptions {
 }
 
 // KeepServer runs an MCP server as a child process. args contains the path of the server's program and its arguments.
-// KeepServer returns when the server and all processes that it started have ended, or when the daemon has ended.
-// KeepServer returns the exit status of the server.
+// KeepServer returns when the server and all processes that the server started have ended, or when the daemon has
+// ended. KeepServer returns the exit status of the server.
 func KeepServer(args []string) int { return mcp.Keep(args) }
 
 func revealAll(secrets map[string]config.Secret) map[string]string {

@@ -14,9 +14,9 @@ import (
 	"telex/internal/store"
 )
 
-// UsageOptions selects the usage to show. ParseUsage creates UsageOptions.
+// UsageOptions says which usage to show. ParseUsage returns UsageOptions.
 type UsageOptions struct {
-	since, until time.Time // range of time; since is zero for all stored usage
+	since, until time.Time // the period; since is zero for all stored usage
 	by           []store.UsageBy
 }
 
@@ -25,8 +25,8 @@ func usageDimensions() []store.UsageBy {
 	return []store.UsageBy{store.ByDay, store.ByPerson, store.ByConversation, store.ByModel}
 }
 
-// ParseUsage parses the options of telex usage. since is empty, a date, which means midnight in the machine's time
-// zone, or a duration before now. by lists the dimensions that define the rows; nil means all dimensions.
+// ParseUsage parses the options of telex usage. since is empty, a date, or a duration before now. A date means
+// midnight in the machine's time zone. by lists the dimensions by which usage is grouped; nil means all dimensions.
 func ParseUsage(since string, by []string, now time.Time) (UsageOptions, error) {
 	o := UsageOptions{until: now, by: usageDimensions()}
 	if since != "" {
@@ -79,7 +79,7 @@ func parseSince(since string, now time.Time) (time.Time, error) {
 	return from, nil
 }
 
-// usageReport is the result of telex usage, in the form that scripts read.
+// usageReport is the result of telex usage. Scripts read it as JSON.
 type usageReport struct {
 	Since *time.Time      `json:"since"` // null: all stored usage
 	Until time.Time       `json:"until"`
@@ -88,7 +88,7 @@ type usageReport struct {
 	Total usageSum        `json:"total"`
 }
 
-// usageLine is one row of usage, with one key for each requested dimension.
+// usageLine is one row of usage. It contains the requested dimensions only.
 type usageLine struct {
 	Day          *string `json:"day,omitempty"`
 	Person       *string `json:"person,omitempty"`
@@ -101,10 +101,10 @@ type usageSum struct {
 	Turns      int  `json:"turns"`
 	Calls      int  `json:"calls"` // number of model calls
 	Prompt     int  `json:"prompt_tokens"`
-	Cached     int  `json:"cached_tokens"` // tokens of the prompt that the provider had cached
+	Cached     int  `json:"cached_tokens"` // tokens of the prompt that the provider has read from its cache
 	Completion int  `json:"completion_tokens"`
-	Reasoning  int  `json:"reasoning_tokens"` // tokens of the completion that were reasoning
-	Estimated  bool `json:"estimated"`        // a provider reported no usage of a call, so its tokens are estimated
+	Reasoning  int  `json:"reasoning_tokens"` // tokens of the completion that the model used for reasoning
+	Estimated  bool `json:"estimated"`        // for at least one call, the provider reported no usage, so telex estimated it
 }
 
 // Usage writes the usage of turns: one row for each combination of the dimensions in o, and the total. A day begins at
@@ -171,12 +171,12 @@ func usageKey(by store.UsageBy, r store.AccountRow) string {
 	case store.ByDay:
 		return r.Day
 	case store.ByPerson:
-		if r.Person.User == "" { // the person was deleted, but the usage is kept
+		if r.Person.User == "" { // usage of a deleted person
 			r.Person.User = "-"
 		}
 		return r.Person.String()
 	case store.ByConversation:
-		if r.Conversation.Chat == "" { // the usage of a deleted person, whose conversation is unknown
+		if r.Conversation.Chat == "" { // usage of a deleted person in a conversation that only this person used
 			r.Conversation.Chat = "-"
 		}
 		return r.Conversation.String()
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers formats the numbers of a row, and marks estimated numbers.
+// numbers formats the numbers of a row. It marks them if they contain estimates.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {

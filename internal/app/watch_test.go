@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// heard plays a service manager, and returns a channel with the messages that it receives.
+// heard plays the service manager. The returned channel delivers the messages that the daemon sends to it.
 func heard(t *testing.T) <-chan string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -43,8 +43,8 @@ func heard(t *testing.T) <-chan string {
 	return states
 }
 
-// While a part of the daemon hangs, the watchdog gets no notification, and the log says which part hangs. When the
-// part continues, the notifications continue too.
+// A part of the daemon hangs for a while. Meanwhile the watchdog must get no notification, and the log must say which
+// part hangs. When the part continues, the notifications must continue too.
 func TestWatchdogIsNotToldOfAHang(t *testing.T) {
 	states := heard(t)
 	t.Setenv("WATCHDOG_USEC", "300000")
@@ -83,7 +83,8 @@ func TestWatchdogIsNotToldOfAHang(t *testing.T) {
 	<-ended
 }
 
-// During a long start, the daemon sends messages to the service manager, so that the service manager does not kill it.
+// During a long start, the daemon must send messages to the service manager, so that the service manager does not kill
+// it.
 func TestLongStartIsTold(t *testing.T) {
 	states := heard(t)
 	log := &syncLog{}
@@ -105,8 +106,8 @@ func TestLongStartIsTold(t *testing.T) {
 	}
 }
 
-// The steps of a teardown run one after the other, in reverse order of their addition. If a step fails, the next steps
-// still run. A slow step is logged with its name.
+// The steps of a teardown must run one after the other, the last added step first. If a step fails, the next steps
+// must still run. A slow step must be logged with its name.
 func TestTeardown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &syncLog{}
@@ -142,7 +143,7 @@ func TestTeardown(t *testing.T) {
 	})
 }
 
-// syncLog is a log to which several goroutines may write.
+// syncLog collects a log to which several goroutines may write.
 type syncLog struct {
 	mu   sync.Mutex
 	text strings.Builder

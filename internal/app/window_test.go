@@ -17,14 +17,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// visit is one question to a whole daemon, with the stand-ins of a platform and of a model.
+// visit runs a whole daemon between the stand-ins of a platform and of a model, for one question.
 type visit struct {
 	people *telegram.Server
 	model  *openai.Server
 	log    strings.Builder
 }
 
-// answers returns the bot's messages that ada sees.
+// answers returns the texts of the bot's messages that the person ada sees.
 func (v *visit) answers() (texts []string) {
 	for _, m := range v.people.History(ada) {
 		if m.FromBot && m.Alive() {
@@ -36,7 +36,7 @@ func (v *visit) answers() (texts []string) {
 
 const ada = 1001
 
-// ask runs the daemon with the shortest configuration, to which more is appended, and asks a question.
+// ask runs the daemon with the shortest possible configuration, with more appended to it, and asks a question.
 func (v *visit) ask(t *testing.T, o openai.Options, model, more, question string) {
 	t.Helper()
 	net := hosts{"telegram.test": memnet.Listen(), "model.test": memnet.Listen()}
@@ -76,8 +76,8 @@ streaming: {enabled: true}
 	}
 }
 
-// With the shortest configuration, a model with a small window answers, regardless of the configured maximum length of
-// an answer.
+// The shortest possible configuration names a model with a small context window. The model must be able to answer,
+// whatever maximum length of an answer is configured.
 func TestShortestConfiguration_smallWindow(t *testing.T) {
 	for name, model := range map[string]string{
 		"as it is":                ``,
@@ -98,8 +98,8 @@ func TestShortestConfiguration_smallWindow(t *testing.T) {
 	}
 }
 
-// If no limit is configured, a request does not limit the length of the answer. If the model's own limit ends an
-// answer, the answer says so.
+// No maximum length of an answer is configured, so requests must not limit it. If the model's own limit ends an
+// answer, people must see a line that says so.
 func TestShortestConfiguration_noCap(t *testing.T) {
 	for _, api := range []string{"chat_completions", "responses"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestShortestConfiguration_noCap(t *testing.T) {
 	}
 }
 
-// If show_reasoning is set, the request to the Responses API asks for summaries of the reasoning, and people see the
-// summaries.
+// If show_reasoning is set, requests to the Responses API must ask for summaries of the reasoning, and people must see
+// the summaries.
 func TestShowReasoning_ofTheResponsesAPI(t *testing.T) {
 	for _, show := range []string{"off", "summary"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,8 +140,8 @@ func TestShowReasoning_ofTheResponsesAPI(t *testing.T) {
 	}
 }
 
-// If a single request has more tokens than the account may use per minute, telex does not send it four times, because
-// the provider would refuse each repetition.
+// A single request has more tokens than the account may use per minute, so the provider would refuse it again and
+// again. telex must not repeat such a request.
 func TestTokensPerMinute_areNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var v visit
