@@ -61,7 +61,7 @@ func richContent(m chat.Outgoing) richMessage {
 	w := blockWriter{text: m.Text, spans: toByteSpans(m.Text, m.Spans), paragraphs: maxParagraphs}
 	blocks := w.blocks(0, len(m.Text), false)
 	if len(blocks) == 0 {
-		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // Telegram refuses the empty paragraph with a clear error
+		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // for an empty text, Telegram returns an error that says so
 	}
 	return richMessage{Blocks: blocks, SkipDetection: true}
 }
@@ -319,7 +319,7 @@ func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 }
 
 // piece converts a range of the text to a value of the API's type RichText. Each of the given formats begins at or
-// before the start of the range. piece applies those that do not end before the end of the range.
+// before the start of the range. piece applies the formats that include the whole range.
 func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.end < to })
 	var out any

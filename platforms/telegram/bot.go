@@ -24,8 +24,8 @@ type Options struct {
 	APIBase string            // scheme and host, optionally with a path; empty: the cloud server
 	HTTP    http.RoundTripper // nil: the bot creates its own transport
 	Log     *slog.Logger      // nil: nothing is logged
-	Rich    Rich              // which messages are sent as rich messages
-	Webhook Webhook           // receives updates by a webhook; without a URL, the bot polls
+	Rich    Rich              // which messages the bot sends as rich messages
+	Webhook Webhook           // the webhook by which the bot receives updates; without a URL, the bot polls
 }
 
 // Bot is a client for one bot account. The methods of a Bot are safe for concurrent use, but only one call of Run may

@@ -14,7 +14,7 @@ import (
 // have no such prefix, so the bot never tries to send a message as a reply to a press.
 const pressPrefix = "q"
 
-// stopPrefix precedes the update's id in the message id of a press on a draft's stop button.
+// The message id of a press on a draft's stop button is stopPrefix and the id of the update.
 const stopPrefix = "s"
 
 const (
@@ -23,8 +23,8 @@ const (
 	// https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. For further presses, the bot does
-	// not call answerCallbackQuery, and the person's app removes its progress indicator by itself.
+	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. If people press more buttons, the bot
+	// makes no such call for these presses. The person's app then removes its progress indicator by itself.
 	maxAnswers = 64
 )
 

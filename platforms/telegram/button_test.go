@@ -24,7 +24,7 @@ func stopButton(t *testing.T, bot conformance.Adapter, to chat.Target) chat.Mess
 	return receipt.Ref
 }
 
-// A button press in a topic belongs to the conversation of that topic.
+// If a button is in a topic, a press of this button belongs to the conversation of the topic.
 func TestPressInATopic(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, ThreadID: 42, Text: "hello"})

@@ -28,8 +28,8 @@ func noSecret(t *testing.T, where, text string) {
 	}
 }
 
-// wantKind fails the test unless err is a SendError of the given kind, and returns it. No error in its chain may
-// contain the token.
+// wantKind fails the test unless err is a SendError of the given kind and no error in its chain contains the token.
+// wantKind returns the SendError.
 func wantKind(t *testing.T, err error, want chat.ErrorKind) *chat.SendError {
 	t.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
@@ -255,7 +255,7 @@ func TestContextEndsCalls(t *testing.T) {
 		t.Errorf("error = %v, want one that is context.Canceled", err)
 	}
 	_, err = b.Send(ctx, private, chat.Outgoing{Text: "x"})
-	wantKind(t, err, chat.Temporary) // the call was never started
+	wantKind(t, err, chat.Temporary) // the call did not begin
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want one that is context.Canceled", err)
 	}

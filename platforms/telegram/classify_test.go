@@ -100,7 +100,7 @@ func TestEditsOfMessagesOutOfReach(t *testing.T) {
 	wantKind(t, b.Delete(t.Context(), ref), chat.Frozen)
 }
 
-// If the message already has the requested state, the call counts as successful (F21).
+// If a message already has the content of an edit, the edit counts as successful (F21).
 func TestUnchangedIsSuccess(t *testing.T) {
 	t.Parallel()
 	ref := chat.MessageRef{Target: group, ID: "5"}

@@ -47,11 +47,11 @@ const (
 	privateID = 1001
 	otherID   = 1002 // a member of the group who writes nothing
 	groupID   = -1001234567890
-	// garbled marks a message that is corrupted on its way to the adapter.
+	// If a message contains the text garbled, the test corrupts the message on its way to the adapter.
 	garbled = "to be garbled"
 )
 
-// world is Telegram's stand-in on an in-memory network.
+// world runs Telegram's stand-in on an in-memory network.
 type world struct {
 	t      *testing.T
 	server *standin.Server
@@ -59,7 +59,7 @@ type world struct {
 
 	presses int
 	rich    telegram.Rich
-	hook    *memoryListener // the listener for Telegram's updates; nil: the bot polls
+	hook    *memoryListener // the address at which the bot receives updates by a webhook; nil: the bot polls
 	behind  time.Duration   // how far Telegram's clock is behind the clock of this machine
 }
 
@@ -263,7 +263,7 @@ func (w *world) Sample() string {
 // Unpreviewed reports whether messages never have link previews, which is true for rich messages.
 func (w *world) Unpreviewed() bool { return w.rich == telegram.RichAlways }
 
-// richSample is the suite's sample as the stand-in reads it from the blocks of a rich message.
+// richSample is the text that people see if the suite's sample is sent as a rich message.
 const richSample = `The plan
 
 Some bold, italic and old words, with code_1 and a link.
@@ -401,7 +401,7 @@ func methods(op chat.Op) []string {
 	}[op]
 }
 
-// garbling corrupts marked updates on their way to the adapter.
+// garbling is a transport that corrupts updates with the text garbled on their way to the adapter.
 type garbling struct{ *http.Transport }
 
 func (g garbling) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -43,8 +43,8 @@ var _ markup.Dialect = Dialect{}
 // tabStop is the distance between tab stops in code.
 const tabStop = 4
 
-// Shape returns the symbols of markup.Plain. Shape replaces tabs in code by spaces, because Telegram turns every tab
-// into only one space, which would destroy the indentation of code
+// Shape returns the symbols of markup.Plain, such as the list bullets. In code, Shape makes spaces of tabs. Telegram
+// turns every tab into only one space, which would destroy the indentation of code
 // (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string).
 func (d Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
@@ -114,7 +114,7 @@ type byteSpan struct {
 	quiet      bool // prevents a mention from notifying anybody
 }
 
-// The entity types of https://core.telegram.org/bots/api#messageentity that are used here.
+// These are the types of entities that telex uses, from https://core.telegram.org/bots/api#messageentity.
 const (
 	kindBold   = "bold"
 	kindItalic = "italic"

@@ -245,7 +245,8 @@ func FuzzDialect(f *testing.F) {
 
 func BenchmarkDialect(b *testing.B) { markuptest.Measure(b, Dialect{}, 4096) }
 
-// In private chats a mention notifies nobody, so it stays unchanged. A link to a person is still removed.
+// In a private chat, a mention notifies nobody, so the dialect does not change it. A link to a person becomes plain
+// text even there.
 func TestDialectInPrivate(t *testing.T) {
 	t.Parallel()
 	src := "ask **@bob_1** or [@ann](tg://user?id=1), `@x`" + strings.Repeat(" @bob", 130)

@@ -43,8 +43,8 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 	return optionalMethodError(err)
 }
 
-// optionalMethodError converts the error of a call to a method that older servers lack. An older server responds with
-// 404, and optionalMethodError then returns the error with the kind Rejected.
+// optionalMethodError converts the error of a method that older servers lack. An older server responds with 404.
+// optionalMethodError then returns the error with the kind Rejected.
 func optionalMethodError(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err

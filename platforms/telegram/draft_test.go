@@ -27,8 +27,8 @@ func TestDraftEncoding(t *testing.T) {
 	wantKind(t, b.Draft(t.Context(), chat.Target{Chat: "C0123"}, 5, m), chat.Forbidden)
 }
 
-// If the server has no drafts, the caller uses edits instead. Errors about the chat, the token or the rate are
-// classified as for other calls.
+// If the server does not support drafts, Draft fails with Rejected, and the gateway uses edits instead. Errors about
+// the chat, the token or the rate have the same kinds as in other calls.
 func TestDraftFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -189,7 +189,7 @@ func TestFetchFailsWithoutTheAddress(t *testing.T) {
 	wantKind(t, err, chat.Temporary)
 }
 
-// A hanging download ends when its context ends.
+// If a download hangs, it ends when its context ends.
 func TestFetchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -54,7 +54,7 @@ func TestFileEncoding(t *testing.T) {
 	}
 }
 
-// A file that Telegram would refuse is not uploaded. The error contains the limit.
+// If Telegram would refuse a file, the bot does not upload it. The error says which limit the file exceeds.
 func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {

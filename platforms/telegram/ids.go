@@ -11,11 +11,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of the message ids that a Bot remembers.
+// These constants limit which message ids a Bot remembers, and how long it takes failed creates into account.
 const (
 	maxKnownIDs  = 4096 // per sequence
 	maxSequences = 256
-	// uncertainFor is how long a create of unknown outcome makes each search in its sequence try one more id.
+	// If the outcome of a create is unknown, each search in its sequence tries one more id, for the time uncertainFor.
 	uncertainFor = time.Minute
 )
 
@@ -28,7 +28,7 @@ const supergroups = -1_000_000_000_000
 // message skips the known ids. The zero value contains no ids.
 type ids struct {
 	mu            sync.Mutex
-	historyLoaded bool // loadHistory has recorded the messages of earlier processes
+	historyLoaded bool // whether loadHistory has recorded the messages of earlier processes
 	sequences     map[int64]*sequence
 	probing       map[chat.ChatID]int // by chat: the id that a running probe may change
 	creating      map[chat.ChatID]int // by chat: the number of creates that are under way
@@ -38,7 +38,7 @@ type ids struct {
 type sequence struct {
 	newest    int
 	known     map[int]struct{}
-	unstored  map[int]struct{}     // known ids of the bot's messages that may not be in the store: Learn has not listed them
+	unstored  map[int]struct{}     // ids of the bot's messages that may not be in the store, because Learn has not listed them
 	changed   map[int]struct{}     // ids of messages that a probe changed or may have changed
 	found     map[int]time.Time    // ids of messages that a search found, changed or may have changed, with the time of the search
 	uncertain map[string]time.Time // by key of a create: the time when its outcome became unknown
@@ -63,7 +63,7 @@ func (i *ids) sequenceOf(c int64) *sequence {
 	return s
 }
 
-// sequenceOfTarget is like sequenceOf, for a target. The caller holds mu.
+// sequenceOfTarget returns the sequence of a target's chat. The caller holds mu.
 func (i *ids) sequenceOfTarget(to chat.Target) *sequence {
 	n, _ := strconv.ParseInt(string(to.Chat), 10, 64) // for an invalid chat id, n is 0, and a search finds no message
 	return i.sequenceOf(n)

@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content.
+// These constants limit the content of messages.
 const (
 	// textLimit is the maximum length of a message's text in UTF-16 code units. Telegram's documentation says
 	// "characters". UTF-16 code units are the safe interpretation, because no text has fewer of them than characters.
@@ -41,7 +41,7 @@ const (
 	maxWeight     = 390
 	freeWeight    = 16
 
-	// A message with at least likelySplitLength may be only the first piece of a longer text. Telegram's apps split
+	// If a message has at least likelySplitLength, it may be only the first piece of a longer text. Telegram's apps split
 	// pasted text at textLimit, or a little earlier at the end of a line or word.
 	likelySplitLength = 4000 // UTF-16 units
 
@@ -65,8 +65,8 @@ const (
 	maxArrivalDelay = 10 * time.Second
 )
 
-// Limits of the search for one message. maxProbes and maxGroupProbes limit the number of probes in a private chat and
-// in a group. probesAbove is how many ids after the newest known id the search tries. Each probe counts as an edit
+// These constants limit the search for one message. A search makes at most maxProbes probes in a private chat, and
+// maxGroupProbes in a group. It tries up to probesAbove ids after the newest known id. Each probe counts as an edit
 // against Telegram's rate limits.
 const (
 	maxProbes      = 20
@@ -84,13 +84,13 @@ const maxPerMinute = 20
 // inBurst is how many messages telex may send to one chat without a pause between them.
 const inBurst = 3
 
-// Limits of receiving, https://core.telegram.org/bots/api#getupdates.
+// These constants limit the calls that receive updates, https://core.telegram.org/bots/api#getupdates.
 const (
-	pollTimeout = 30 * time.Second // how long Telegram waits for updates before it answers a poll
+	pollTimeout = 30 * time.Second // how long Telegram waits for updates before it responds to a poll
 	maxUpdates  = 100
 )
 
-// Limits of receiving by webhook.
+// These constants limit the webhook.
 const (
 	// maxUpdate is the maximum size of an update in bytes. Telegram documents no limit, but even the longest message
 	// with a quote is much smaller.
@@ -110,7 +110,7 @@ const (
 	webhookDeleteTimeout = 5 * time.Second
 )
 
-// Limits of the command menu, https://core.telegram.org/bots/api#botcommand and
+// These constants limit the command menu, https://core.telegram.org/bots/api#botcommand and
 // https://core.telegram.org/bots/api#setmycommands.
 const (
 	maxCommands           = 100

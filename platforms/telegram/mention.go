@@ -30,9 +30,9 @@ func mentions(text string) [][]int {
 	})
 }
 
-// silenceMentions formats mentions as code, because Telegram notifies nobody of a mention in code. The text stays as
-// the model wrote it. silenceMentions skips mentions inside code and links (solid), and inside URLs that Telegram
-// links by itself (linked).
+// silenceMentions formats mentions as code, because Telegram notifies nobody of a mention in code. The text itself
+// does not change. silenceMentions skips mentions inside code and links (solid), and mentions inside URLs that
+// Telegram links by itself (linked).
 func silenceMentions(text string, solid, linked []byteSpan) []byteSpan {
 	for _, m := range mentions(text) {
 		e := byteSpan{kind: kindCode, start: m[0], end: m[1], quiet: true}
@@ -61,8 +61,8 @@ func startsWithin(others []byteSpan, e byteSpan) bool {
 	})
 }
 
-// breakSurplus puts a word joiner into each mention after the first maxEntities mentions, because a message can't
-// have more entities that silence mentions. breakSurplus shifts the formats accordingly.
+// breakSurplus makes surplus mentions harmless: a message can have only maxEntities entities that silence mentions.
+// breakSurplus puts a word joiner into each further mention, and shifts the formats accordingly.
 func breakSurplus(text string, formats []markup.Format) string {
 	all := mentions(text)
 	if len(all) <= maxEntities {

@@ -30,7 +30,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {
 		if c.Asks {
-			continue // it only asks a question, which needs no command
+			continue // people can ask a question without this command
 		}
 		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // Telegram trims descriptions too
 		all = append(all, entry)
@@ -48,7 +48,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	}
 	for _, admin := range admins {
 		id, err := strconv.ParseInt(string(admin), 10, 64)
-		if err != nil || id <= 0 { // it is the id of a channel or group, which has no private chat with the bot
+		if err != nil || id <= 0 { // the id is that of a channel or group, which has no private chat with the bot
 			b.log.WarnContext(ctx, "admin has no menu: not the id of a user", slog.String("user", string(admin)))
 			continue
 		}

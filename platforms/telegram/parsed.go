@@ -10,9 +10,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// parsedText is a text with its command and its mentions of the bot.
+// parsedText is a text, with the command and the mentions that were found in it.
 type parsedText struct {
-	text           string // without mentions of the bot, trimmed
+	text           string // without the mentions of the bot, and without white space at both ends
 	mentioned      bool
 	mentionsOthers bool   // the text mentions somebody else, but not the bot
 	command, args  string // the command's name in lower case; empty: no command
@@ -25,7 +25,7 @@ func parseText(text string, entities []tgbotapi.MessageEntity, self tgbotapi.Use
 	piece := func(from, to int) string { return string(utf16.Decode(units[from:to])) }
 	var w parsedText
 	var all, args receiving.Words // args: the text after the command
-	end := 0                      // end of the parsed text
+	end := 0                      // offset up to which the text has been parsed
 	byPlace := func(a, b tgbotapi.MessageEntity) int { return a.Offset - b.Offset }
 	for _, m := range slices.SortedStableFunc(slices.Values(entities), byPlace) {
 		if m.Offset < end || m.Length <= 0 || m.Offset > len(units) || m.Length > len(units)-m.Offset {

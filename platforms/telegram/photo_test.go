@@ -42,7 +42,7 @@ func TestPictures(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		file   chat.File
-		answer string // the response to sendPhoto
+		answer string // the API's response to sendPhoto
 		want   []string
 	}{
 		{"png", picture(t, "image/png", 30, 20), ok, []string{"sendPhoto"}},

@@ -24,7 +24,7 @@ type Webhook struct {
 	URL    string // the URL that Telegram calls; empty: no webhook
 	Secret string // the secret that Telegram must send: 1 to 256 characters of A-Z, a-z, 0-9, _ and -
 
-	// Listener creates the listener of Run; nil: a TCP listener on Listen.
+	// Listener creates the listener of Run. If Listener is nil, Run listens on the TCP address Listen.
 	Listener webhook.Listener
 }
 
@@ -117,14 +117,14 @@ func (b *Bot) watchWebhook(ctx context.Context) error {
 	}
 }
 
-// askWebhook is webhookInfo with a timeout.
+// askWebhook calls webhookInfo with a timeout.
 func (b *Bot) askWebhook(ctx context.Context) (tgbotapi.WebhookInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerMargin)
 	defer cancel()
 	return b.webhookInfo(ctx)
 }
 
-// checkUpdate checks the secret and the form of a request.
+// checkUpdate checks the secret of a request. The returned function checks the body of the request.
 func (b *Bot) checkUpdate(req *http.Request) (func(body []byte) error, error) {
 	if !webhook.SameSecret(req.Header.Get(secretHeader), b.webhook.Secret) {
 		return nil, webhook.Unauthorized("the secret is wrong or missing")

@@ -27,7 +27,7 @@ func hooked(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
-// runs lets a bot receive until stop is called. stop returns the received messages and the error of Run.
+// runs lets a bot receive messages until stop is called. stop returns the received messages and the error of Run.
 func (w *world) runs(t *testing.T, log io.Writer, accept func(chat.Inbound) error) (stop func() ([]chat.Inbound, error)) {
 	t.Helper()
 	return w.runsFrom(t, chat.Resume{}, log, accept)

@@ -10,14 +10,14 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits for quoted messages, in bytes. maxQuoted and maxName exceed what Telegram allows people to write.
+// These constants limit the size of quoted messages in bytes. maxQuoted and maxName exceed what Telegram allows people
+// to write.
 const (
 	maxQuoted = 4 * textLimit
 	maxName   = 512 // two names of 64 characters each, or the title of a chat
 )
 
-// lenient decodes a part of a message that may have an unexpected form. An unexpected form does not make decoding of
-// the whole message fail.
+// lenient decodes a part of a message that may have an unexpected form. Even then, the whole message can be decoded.
 type lenient[T any] struct {
 	present bool
 	value   T
@@ -34,7 +34,7 @@ func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 // https://core.telegram.org/bots/api#messageorigin
 type origin struct {
 	User   *tgbotapi.User `json:"sender_user"`
-	Hidden string         `json:"sender_user_name"` // name of a user who hides the account
+	Hidden string         `json:"sender_user_name"` // name of a user whose account is hidden
 	Group  *tgbotapi.Chat `json:"sender_chat"`      // the chat in whose name an administrator wrote
 	Chat   *tgbotapi.Chat `json:"chat"`             // a channel
 }
@@ -107,7 +107,7 @@ func quotes(m *incoming, self tgbotapi.User) []chat.Quote {
 	return []chat.Quote{q}
 }
 
-// clip cuts a text to a number of bytes, between two characters.
+// clip shortens a text to a number of bytes, without cutting a character.
 func clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text

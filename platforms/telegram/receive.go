@@ -19,8 +19,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// answerMargin is the timeout of a call. A poll may take pollTimeout longer, because it asks Telegram to wait for
-// updates. The timeout detects dead connections.
+// answerMargin is how long a call may take before it counts as failed, so that dead connections are noticed. A poll
+// may take pollTimeout longer, because it asks Telegram to wait for updates.
 const answerMargin = 15 * time.Second
 
 // allowedUpdates lists the kinds of updates that telex requests. Telegram has no updates about deleted messages.
@@ -31,9 +31,10 @@ const allowedUpdates = `["message","edited_message","callback_query","stopped_me
 // webhook's request. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update that
 // Telegram still has.
 //
-// Run returns ctx's error if ctx ended, and accept's error if accept failed. Run returns a *chat.SendError if
-// receiving failed: Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. If accept has not
-// accepted an update, the next Run receives this update again. With polling, this update comes first.
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. If receiving failed, Run returns a
+// *chat.SendError. Its kind is Auth if Telegram does not know the bot; otherwise it is Conflict, RateLimited or
+// Temporary. If accept has not accepted an update, the next Run receives this update again. With polling, this update
+// comes first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -81,7 +82,7 @@ func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, acc
 	}
 }
 
-// Pulse implements gateway.Pulse. One poll is the longest wait of the loop.
+// Pulse implements gateway.Pulse. The longest time without a sign of life is the time of one poll.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), pollTimeout + answerMargin + time.Minute
 }
@@ -150,7 +151,7 @@ func (b *Bot) handleUpdates(
 		case a.hasID:
 			offset, confirmed = a.id+1, true
 		case confirmed:
-			offset++ // the ids of updates are consecutive
+			offset++ // the ids of consecutive updates differ by 1
 		}
 		a.in.Resume, a.in.Missed = strconv.Itoa(offset), r.backlog
 		if err := b.deliver(ctx, r, a, accept); err != nil {
@@ -196,7 +197,7 @@ type receiver struct {
 // decodedUpdate is the decoded content of one update, or the error of decoding it.
 type decodedUpdate struct {
 	id    int
-	hasID bool // the update has an id
+	hasID bool // whether the update has an id
 	in    chat.Inbound
 	album string // the message's album; empty: none
 	found bool

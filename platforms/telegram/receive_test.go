@@ -180,7 +180,7 @@ func TestRunEndsPromptly(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v, want %v", err, context.Canceled)
 	}
-	if took := time.Since(start); took > 20*time.Second { // less than an empty poll takes
+	if took := time.Since(start); took > 20*time.Second { // an empty poll would take longer
 		t.Errorf("Run took %v to end", took)
 	}
 }

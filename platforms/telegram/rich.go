@@ -14,24 +14,24 @@ import (
 // <details> (https://core.telegram.org/bots/api#rich-messages). All other messages are texts with entities.
 type Rich string
 
-// The values of Rich. The zero value means RichOff.
+// These are the values of Rich. The zero value means RichOff.
 const (
 	RichOff    Rich = "off"
 	RichAuto   Rich = "auto"   // messages with a table, a task list, a formula or <details>
 	RichAlways Rich = "always" // all messages
 )
 
-// Kinds of spans that only rich messages have. telex sends a message as a rich message if the message has a span of
-// kindRich. The spans of the other kinds describe the message's blocks. A message that is sent as a text with
-// entities leaves out all these spans.
+// These are the kinds of spans that only rich messages have. A span of kindRich makes telex send the message as a rich
+// message. The spans of the other kinds describe the message's blocks. If a message is sent as a text with entities,
+// all these spans are left out.
 const (
 	kindRich    = "rich"
-	kindHeading = "heading" // Span.Language is its level
-	kindRow     = "row"     // Span.Language is "head" for the head of a table
-	kindCell    = "cell"    // Span.Language is its column and its alignment
+	kindHeading = "heading" // Span.Language is the level of the heading
+	kindRow     = "row"     // Span.Language is "head" for the head row of a table
+	kindCell    = "cell"    // Span.Language is the column and the alignment of the cell
 	kindTask    = "task"    // Span.Language is "done" for a finished task
 	kindURL     = "url"     // a URL that Telegram links by itself in a text with entities
-	kindFormula = "formula" // a formula with its marks, such as $; Span.Language is "block" if no other text is on its lines
+	kindFormula = "formula" // a formula with delimiters, such as $; Span.Language is "block" if no other text is on its lines
 	kindDetails = "details" // Span.Language is "open" if the details are unfolded
 	kindSummary = "summary" // the summary of details
 
@@ -120,7 +120,7 @@ func blockSpanOf(e byteSpan, f markup.Format, text string, inTable bool) (byteSp
 	return e, true
 }
 
-// expression returns the text between the marks of a formula, or "" if the marks are missing.
+// expression returns the text between the delimiters of a formula, or "" if the delimiters are missing.
 func expression(formula string) string {
 	for _, marks := range [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
 		if inner, ok := strings.CutPrefix(formula, marks[0]); ok {

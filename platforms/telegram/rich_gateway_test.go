@@ -38,8 +38,8 @@ func (w *world) blocks() string {
 	return strings.Join(types, " ")
 }
 
-// With "auto", an answer begins as a text and becomes a rich message when its table begins. An answer without a table
-// stays a text.
+// With RichAuto, an answer begins as a text and becomes a rich message when its table begins. An answer without a
+// table stays a text.
 func TestRichAutoEndToEnd(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {
 		t.Run(name, func(t *testing.T) {

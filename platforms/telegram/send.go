@@ -88,7 +88,7 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return err
 }
 
-// Parameters that the library does not support.
+// These are parameters that the library does not support.
 type (
 	replyParameters struct {
 		ID       int  `json:"message_id"`
@@ -162,8 +162,8 @@ func addText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 // addJSON adds a value as JSON. Encoding can't fail for the types that are used here.
 func addJSON(params tgbotapi.Params, name string, v any) { _ = params.AddInterface(name, v) }
 
-// chatID converts Telegram's number of a chat to a chat.ChatID.
+// chatID converts the number of a chat to a chat.ChatID.
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// userID converts Telegram's number of a user to a chat.UserID.
+// userID converts the number of a user to a chat.UserID.
 func userID(id int64) chat.UserID { return chat.UserID(strconv.FormatInt(id, 10)) }

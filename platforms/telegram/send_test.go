@@ -38,7 +38,7 @@ func wantForm(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// noPreview turns link previews off.
+// noPreview is the parameter that turns link previews off.
 const noPreview = `{"is_disabled":true}`
 
 func TestEncoding(t *testing.T) {

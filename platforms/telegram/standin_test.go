@@ -141,7 +141,7 @@ func TestMigration(t *testing.T) {
 		if failure.Kind != chat.Moved || int64(w.number(string(failure.Moved))) != fresh {
 			t.Errorf("Send = %+v, want moved to %d", failure, fresh)
 		}
-		var told []chat.ChatID // only the messages about the migration have this field
+		var told []chat.ChatID // only the two messages about the migration set this field
 		for _, in := range receive(t, bot) {
 			switch {
 			case in.Kind == chat.Migration:
@@ -164,7 +164,7 @@ func TestTwoPollers(t *testing.T) {
 		ignore := func(context.Context, chat.Inbound) error { return nil }
 		go func() { first <- bot.Run(t.Context(), chat.Resume{}, ignore) }()
 		synctest.Wait()
-		time.Sleep(time.Second) // the first poll waits at the server
+		time.Sleep(time.Second) // by now, the first poll waits at Telegram's server
 		second, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		other := w.Connect(slog.New(slog.DiscardHandler), conformance.Proper)
@@ -219,7 +219,7 @@ func TestPlatformRestart(t *testing.T) {
 	})
 }
 
-// Documents and photos have captions. A caption may be a command.
+// The bot receives the caption of a document or a photo as the text of the message. A caption may also be a command.
 func TestMedia(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{User: privateID, Text: "/sum it up", Attachment: standin.Attachment{Media: "document", FileName: "a.pdf"}})

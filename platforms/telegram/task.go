@@ -13,8 +13,8 @@ type task struct {
 	text   any
 }
 
-// tasks returns the task list that begins at a line, and the offset after the list. Indented lines below a task are a
-// part of the task.
+// tasks returns the task list that begins at a line, and the offset after the list. If a line below a task is
+// indented, it belongs to the task.
 func (w *blockWriter) tasks(at, to int) (list []task, next int) {
 	start := 0 // where the text of the last task begins
 	end := func(at int) {

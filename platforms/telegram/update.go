@@ -22,7 +22,7 @@ type update struct {
 	Stopped  *stopPress `json:"stopped_message_generation"`
 }
 
-// incoming holds the fields that telex uses of a message, and of the message to which it replies.
+// incoming holds those fields of a message that telex uses, and those of the message to which it replies.
 type incoming struct {
 	baseMessage
 	ReplyTo  lenient[baseMessage]   `json:"reply_to_message"`
@@ -30,7 +30,7 @@ type incoming struct {
 	Quote    lenient[textQuote]     `json:"quote"`
 }
 
-// baseMessage holds the fields that telex uses of any message.
+// baseMessage holds the fields that telex uses in every message.
 type baseMessage struct {
 	ID         int            `json:"message_id"`
 	Album      string         `json:"media_group_id"` // equal in all messages of an album
@@ -97,7 +97,7 @@ type callback struct {
 	Data    string         `json:"data"`
 }
 
-// mediaFile holds the fields that telex uses of any file.
+// mediaFile holds the fields that telex uses in every file.
 type mediaFile struct {
 	ID        string `json:"file_id"`
 	Name      string `json:"file_name"`
