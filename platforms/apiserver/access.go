@@ -19,7 +19,7 @@ import (
 // Key is an API key with which a client may use the server, and the limits for this client. If TurnsPerMinute or
 // TokensPerDay is zero, the client has no such limit.
 type Key struct {
-	Name           string // the client's name in logs and in the usage
+	Name           string // the name of the client in logs and in the stored usage
 	Secret         string
 	TurnsPerMinute int
 	TokensPerDay   int
@@ -45,7 +45,7 @@ func newClients(keys []Key) []*client {
 	return out
 }
 
-// personOf returns the person to whom the store assigns a client's usage and responses.
+// personOf returns the person under whom the store records a client's usage and responses.
 func (s *Server) personOf(c *client) chat.Person {
 	return chat.Person{Endpoint: s.Endpoint, User: chat.UserID(c.Name)}
 }
@@ -126,8 +126,8 @@ func (s *Server) countTurn(ctx context.Context, c *client) *apiError {
 	return nil
 }
 
-// takeTurn counts a turn. If the client has reached its limit of turns per minute, takeTurn instead returns how long
-// the client must wait.
+// takeTurn counts a turn and returns 0. If the client has reached its limit of turns per minute, takeTurn does not
+// count the turn, and returns how long the client must wait.
 func (c *client) takeTurn(now time.Time) time.Duration {
 	if c.TurnsPerMinute == 0 {
 		return 0

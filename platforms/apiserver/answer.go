@@ -11,15 +11,15 @@ import (
 
 // api is the wire format of one of the two APIs: Chat Completions or Responses.
 type api interface {
-	// decode decodes a request body. The query does not yet contain who typed the users' messages; the caller adds the
-	// person with setTypedBy.
+	// decode decodes a request body. decode does not know who typed the users' messages; the caller records this with
+	// setTypedBy.
 	decode(body []byte) (*query, *apiError)
 	// newID returns an id for an answer.
 	newID() string
 	// document returns the JSON document that contains the whole answer.
 	document(h answerHead, a *answer, o outcome) any
-	// stream returns a streamer for an answer. The caller adds each piece of the answer to the parameter a, and then
-	// passes the piece to the streamer.
+	// stream returns a streamer for the answer a. The caller adds each piece of the answer to a, and then passes the
+	// piece to the streamer.
 	stream(h answerHead, out *reply, a *answer) streamer
 }
 

@@ -106,7 +106,7 @@ func (chatAPI) decode(body []byte) (*query, *apiError) {
 	return q, q.setChatParams(r)
 }
 
-// setChatParams sets the parameters of the answer.
+// setChatParams sets the parameters with which the model writes the answer.
 func (q *query) setChatParams(r chatRequest) *apiError {
 	if err := r.set(&q.params); err != nil {
 		return err
@@ -223,7 +223,7 @@ func newChatUsage(u agent.Usage) (out chatUsage) {
 	return out
 }
 
-// finishReason returns the finish_reason of the Chat Completions API for the reason why the model stopped.
+// finishReason converts the reason for which the model stopped to a finish_reason of the Chat Completions API.
 func finishReason(stop agent.StopReason) string {
 	switch stop {
 	case agent.StopClientCalls:

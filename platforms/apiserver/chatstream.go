@@ -8,9 +8,8 @@ import (
 	"telex/agent"
 )
 
-// chunk is one event of a Chat Completions stream. If the client does not request the usage, chunks have no field
-// usage. If the client requests the usage, it is null in every chunk except the last, which contains the usage of the
-// whole answer.
+// chunk is one event of a Chat Completions stream. The field usage exists only if the client requests the usage. It is
+// null in every chunk except the last one, which contains the usage of the whole answer.
 type chunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object"`
@@ -73,7 +72,7 @@ func (s *chatStream) sendText(piece string) {
 		text := mark
 		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
 		if err != nil {
-			panic(fmt.Errorf("encode a chunk: %w", err)) // JSON can encode a chunk
+			panic(fmt.Errorf("encode a chunk: %w", err)) // encoding a chunk as JSON can't fail
 		}
 		key := `"content":"` + mark
 		s.prefix, s.suffix, _ = strings.Cut(string(data), key)

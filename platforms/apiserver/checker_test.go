@@ -10,9 +10,9 @@ import (
 // spoken is what a strict client reads from the stream of an answer.
 type spoken struct {
 	text, reasoning, refusal string
-	calls                    []string // "id name arguments"
+	calls                    []string // each has the form "id name arguments"
 	finish                   string
-	usage                    int // total tokens; -1: the stream had no usage
+	usage                    int // total number of tokens; -1: the stream contained no usage
 	failed                   string
 }
 

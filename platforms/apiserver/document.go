@@ -57,7 +57,7 @@ func (d *documents) read(ctx context.Context, f agent.File) (string, bool) {
 		return t.text, t.ok
 	}
 	t.text, t.ok = d.reader.DocumentText(ctx, f)
-	if ctx.Err() == nil { // if ctx has ended, the text may be missing only for this reason, so do not remember the result
+	if ctx.Err() == nil { // if ctx has ended, that may be why there is no text, so do not remember the result
 		d.remember(key, t)
 	}
 	return t.text, t.ok

@@ -75,8 +75,8 @@ func errInternal(request string) *apiError {
 // stream, because it can't remove the text that it has already sent.
 var errRestarted = errors.New("the answer restarted after a part of it was sent")
 
-// turnError converts the error of a failed turn to the error for the client. The client gets the text of a model
-// provider's error only if the client's request caused the error.
+// turnError converts the error of a failed turn to the error that the client gets. If a model provider reported the
+// error, the client gets its text only if the client's request is the reason.
 func turnError(ctx context.Context, err error, request string) *apiError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStopping):

@@ -68,7 +68,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 	if err != nil {
 		return nil, badRequest("", "The request body could not be read.")
 	}
-	_ = rp.control.SetReadDeadline(time.Time{}) // net/http's own read, which detects a disconnect, must not time out
+	_ = rp.control.SetReadDeadline(time.Time{}) // a later read by net/http, which notices a disconnect, must not time out
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, badRequest("", "The request body is empty: want a JSON object.")
 	}
@@ -139,7 +139,7 @@ func (x *exchange) run(ctx context.Context) (_ *outcome, failed *apiError) {
 	return o, nil
 }
 
-// openStream prepares the reply for a stream of the API's events.
+// openStream prepares the reply for a stream of events in the format of the API.
 func (x *exchange) openStream() {
 	x.streamer = x.api.stream(x.answerHead, x.reply, &x.answer)
 	x.reply.stream(func(err *apiError) {
@@ -163,8 +163,8 @@ func (x *exchange) newTurn(ctx context.Context) (t agent.Turn, past history, _ *
 }
 
 // asker returns the name of the person for whom the model answers. The name consists of the client's name and the
-// request's field user. telex stores what it remembers for a person under this name, so users of the same key can't see
-// each other's memories.
+// request's field user. The memories of a person are stored under this name, so users of the same key can't see each
+// other's memories.
 func (x *exchange) asker() string {
 	person := x.personOf(x.client).String()
 	if x.query.user != "" {
@@ -217,9 +217,10 @@ func (x *exchange) emit(e agent.Event) {
 	x.reply.flush()
 }
 
-// handleReset handles a reset in a stream. A reset means that the text so far is not part of the answer. The server
-// can't remove text that it has sent, so handleReset ends the turn with an error. If the text so far was reasoning
-// without a start tag, handleReset instead sends the end tag, because many clients hide all text before this tag.
+// handleReset handles a reset in a stream. After a reset, the text so far no longer belongs to the answer. The server
+// can't remove text that it has sent, so handleReset ends the turn with an error. The exception: the text so far was
+// reasoning without a start tag. handleReset then sends the end tag, because many clients hide all text before this
+// tag.
 func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	if !e.Thought {
 		cancel(errRestarted)
@@ -278,7 +279,7 @@ func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result
 	if x.query.store {
 		body, err := json.Marshal(x.api.document(x.answerHead, &x.answer, o))
 		if err != nil {
-			panic(err) // can't fail for these types
+			panic(err) // encoding these types can't fail
 		}
 		save.Response = &chat.Response{ID: x.id, Previous: x.query.previous, Body: body, Messages: x.newStoredTurn(t, past, result).encode()}
 	}

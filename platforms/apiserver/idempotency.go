@@ -24,7 +24,7 @@ type idempotencyCache struct {
 	bytes   int
 }
 
-// cachedAnswer is a request that may be repeated, and its answer.
+// cachedAnswer is a request with an Idempotency-Key, and its answer.
 type cachedAnswer struct {
 	key      string
 	digest   [sha256.Size]byte // digest of the request

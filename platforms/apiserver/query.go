@@ -57,7 +57,7 @@ func decodeJSON(body []byte, into any) *apiError {
 		err = errors.New("text after the JSON value")
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // removes the names of Go types
+		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // remove names of Go structs
 		return badRequest(field, "Invalid type for %q: got %s.", field, mistyped.Value)
 	}
 	if invalid, ok := errors.AsType[*apiError](err); ok {
@@ -188,8 +188,8 @@ func isText(f agent.File) bool {
 	return plain && utf8.Valid(f.Content)
 }
 
-// imageOf returns the picture in a part of a message. If the part contains an http or https URL, imageOf passes the URL
-// to the model's provider, because telex itself never fetches URLs for clients.
+// imageOf returns the picture in a part of a message. If the part contains an http or https URL, imageOf returns this
+// URL for the model's provider, because telex itself never fetches URLs for clients.
 func imageOf(p part, param string) (agent.Image, *apiError) {
 	var object struct {
 		URL string `json:"url"`
@@ -277,7 +277,7 @@ func (q *query) addTool(f function, param string) *apiError {
 
 // chooseTool applies a request's tool_choice. "none" removes only the client's tools, because the client does not know
 // telex's own tools. If tool_choice requires a call, telex offers the model only the client's tools, because a call of
-// a client's tool ends the turn. all says whether the query contains all tools of the request.
+// a client's tool ends the turn. all says whether addResponseTools has kept all tools of the request.
 func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 	if len(choice) == 0 || string(choice) == "null" {
 		return nil
@@ -342,7 +342,7 @@ func (q *query) setMaxTokens(param string, most *int) *apiError {
 	return nil
 }
 
-// setTypedBy records which person typed the text of the users' messages.
+// setTypedBy records which person typed the users' messages.
 func (q *query) setTypedBy(person string) {
 	for _, m := range q.messages {
 		for i := range m.Sources {

@@ -39,7 +39,7 @@ func (p *reply) stream(onError func(*apiError)) {
 	defer p.mu.Unlock()
 	p.onError, p.lastWrite = onError, time.Now()
 	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // clients need a sign of life; close stops the timer.
-	p.commentTimer.Reset(commentInterval)                 // only now, because comment reads the field commentTimer
+	p.commentTimer.Reset(commentInterval)                 // start the timer only now, because comment reads the field commentTimer
 }
 
 // event adds a server-sent event to the buffer. If name is empty, the event has only data.
@@ -56,7 +56,7 @@ func (p *reply) event(name string, data any) {
 		e := json.NewEncoder(&p.buffer)
 		e.SetEscapeHTML(false)
 		if err := e.Encode(data); err != nil {
-			panic(fmt.Errorf("encode an event: %w", err)) // can't fail for these types
+			panic(fmt.Errorf("encode an event: %w", err)) // encoding these types can't fail
 		}
 	}
 	p.buffer.WriteByte('\n')
@@ -96,7 +96,7 @@ func (p *reply) write() {
 		return
 	}
 	now := time.Now()
-	if p.deadline.Sub(now) < writeTimeout*3/4 { // setting the deadline for each piece would be slow
+	if p.deadline.Sub(now) < writeTimeout*3/4 { // not for each piece, because setting a deadline is slow
 		p.deadline = now.Add(writeTimeout)
 		_ = p.control.SetWriteDeadline(p.deadline) // the writers of some tests have no deadlines and return an error
 	}
@@ -134,7 +134,7 @@ func (p *reply) document(status int, document any) {
 	e := json.NewEncoder(&body)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(document); err != nil {
-		panic(fmt.Errorf("encode a document: %w", err)) // can't fail for these types
+		panic(fmt.Errorf("encode a document: %w", err)) // encoding these types can't fail
 	}
 	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	p.w.Header().Set("Content-Type", "application/json")

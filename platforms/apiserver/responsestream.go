@@ -25,9 +25,9 @@ type responseEvent struct {
 	LogProbs     *[]any    `json:"logprobs,omitempty"`
 }
 
-// errorEvent is the event that reports an error in a stream. errorEvent contains the fields of the error twice: OpenAI
-// documents the fields at the top level, but sends them inside the field error, where the official SDKs read them
-// (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
+// errorEvent is the event that reports an error in a stream. It contains the fields of the error twice. In OpenAI's
+// documentation, the fields are at the top level. But OpenAI sends them inside the field error, where the official
+// SDKs read them (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
 	Type     string    `json:"type"`
 	Sequence int       `json:"sequence_number"`
@@ -43,7 +43,7 @@ type errorEvent struct {
 type responseStream struct {
 	answerHead
 	out      *reply
-	answer   *answer // the answer so far, including the newest event
+	answer   *answer // the answer as it is after the newest event
 	sequence int
 	open     []int // indexes of the items that have begun but not ended
 }

@@ -21,8 +21,8 @@ import (
 
 // Runner runs turns. *agent.Agent implements it.
 type Runner interface {
-	// Run runs one turn and returns the turn's Result. Run calls emit for each event, in the goroutine that called Run,
-	// and continues after emit has returned.
+	// Run runs one turn and returns the turn's Result. For each event, Run calls emit in the same goroutine, and waits
+	// until emit has returned.
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 	// Models returns the names of the models. The first model in the list is the default.
 	Models() []string
@@ -48,12 +48,12 @@ type Store interface {
 type Options struct {
 	Endpoint       chat.EndpointID // the server's name
 	Listen         string          // host:port
-	Keys           []Key           // one for each client; if empty, everybody who reaches the address may use the server
+	Keys           []Key           // one for each client; if empty, everybody who can reach the address may use the server
 	Origins        []string        // web pages that may call the server, as scheme://host, or "*"
 	MaxRequests    int             // maximum number of requests for answers at the same time
 	SessionsByUser bool            // the field user of a request selects a session
 	ShowReasoning  bool            // clients get the model's reasoning
-	TokensPerDay   int             // maximum for all clients and all people of the daemon together; 0: no limit
+	TokensPerDay   int             // maximum number of tokens for all clients and all people of the daemon together; 0: no limit
 	Grace          time.Duration   // how long running requests may continue when the server stops
 	Runner         Runner
 	Store          Store
@@ -70,8 +70,8 @@ const (
 	idleTimeout   = 2 * time.Minute  // for the wait between two requests
 	maxHeader     = 16 << 10         // bytes
 	maxBody       = 10 << 20         // bytes
-	// spareConnections is the number of connections beyond MaxRequests, for idle connections and for requests that
-	// are refused.
+	// spareConnections is how many connections the server accepts in addition to MaxRequests. They are for idle
+	// connections and for requests that the server refuses.
 	spareConnections = 256
 )
 

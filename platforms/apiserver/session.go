@@ -91,8 +91,8 @@ func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *api
 	return h, nil
 }
 
-// compaction converts a turn's compaction, which replaces old messages with a summary, to its stored form. If the turn
-// replaced no stored entries, compaction returns nil.
+// compaction converts a turn's compaction to its stored form. A compaction replaces old messages with a summary. If it
+// replaced no stored entries, the method compaction returns nil.
 func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	if c == nil || c.Messages == 0 || c.Messages > len(h.entries) {
 		return nil
@@ -100,7 +100,7 @@ func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	return &chat.Compaction{Summary: c.Summary, Upto: h.entries[c.Messages-1].ID}
 }
 
-// storedTurn is what the store keeps of a conversation for each response: the messages of one turn.
+// storedTurn contains the messages of one turn, as the store keeps them for each response.
 type storedTurn struct {
 	Context string `json:"context,omitempty"` // the request's system and developer messages, but not its instructions
 	// Summary replaces all messages of the conversation before Messages, including earlier responses. Summary is empty
@@ -161,7 +161,7 @@ func encodeAll(messages []agent.Message) [][]byte {
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Errorf("encode messages: %w", err)) // can't fail for these types
+		panic(fmt.Errorf("encode messages: %w", err)) // encoding these types can't fail
 	}
 	return data
 }

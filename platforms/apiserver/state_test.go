@@ -108,7 +108,7 @@ func TestSessionOrder(t *testing.T) {
 	l := open(t, runner(func(ctx context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 		most.Store(max(most.Load(), running.Add(1)))
 		defer running.Add(-1)
-		time.Sleep(time.Millisecond) // so that the other requests can run
+		time.Sleep(time.Millisecond) // let the other requests run
 		return recall(ctx, turn, emit)
 	}), nil)
 	var wg sync.WaitGroup
@@ -302,7 +302,7 @@ func TestRepeatedRequests(t *testing.T) {
 		done <- status
 	}()
 	for turns.Load() < 6 {
-		time.Sleep(time.Millisecond) // until the other request runs
+		time.Sleep(time.Millisecond) // wait until the other request runs
 	}
 	if status, data := l.call(http.MethodPost, "/v1/chat/completions", waiting, "Idempotency-Key", "w"); status != 409 {
 		t.Errorf("while it is answered: got %d: %s", status, data)
@@ -441,7 +441,7 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// Each key has its own limits. All keys together share the limits of the daemon.
+// Each key has limits of its own. In addition, the limits of the daemon apply to all keys together.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), func(o *Options) {
@@ -503,7 +503,8 @@ func TestMaxRequests(t *testing.T) {
 	}
 }
 
-// If a client disconnects, its turn ends at once: with and without streaming, before and after the first piece.
+// If a client disconnects, its turn ends at once. The test disconnects with and without streaming, before and after
+// the first piece.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
@@ -625,7 +626,7 @@ func wireRequest(body string) string {
 	return fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", secret, len(body), body)
 }
 
-// A silent stream gets a keep-alive every 15 seconds, also before its first piece (F58).
+// While a stream is silent, the server sends a comment every 15 seconds, even before the first piece (F58).
 func TestSignsOfLife_F58(t *testing.T) {
 	t.Parallel()
 	inMemory(t, runner(func(_ context.Context, _ agent.Turn, emit func(agent.Event)) (agent.Result, error) {

@@ -179,7 +179,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// Every event contains the answer's id, time and model. Times are in Unix seconds.
+// Each event contains the id, the time and the model of the answer. The time is in Unix seconds.
 func TestHeadOfAnswers(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

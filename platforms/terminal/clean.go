@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes everything from s that could control a terminal: control characters of C0 and C1 except line breaks
-// (and therefore all escape sequences), characters that change the direction of the text, and invalid UTF-8.
+// Clean removes everything from s that could control a terminal. This is: the control characters of C0 and C1 except
+// line breaks (and therefore all escape sequences), characters that change the direction of the text, and invalid
+// UTF-8.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if harmful(r) {
@@ -25,8 +26,8 @@ func CleanSource(s string) string {
 	return strings.Join(lines, "\t")
 }
 
-// harmful reports whether a terminal may interpret r. Terminals that don't use UTF-8 execute the bytes of C1, so the
-// code points of C1 are harmful too.
+// harmful reports whether a terminal may interpret r as a control character. C1 counts too: terminals that don't use
+// UTF-8 interpret its bytes as control characters.
 func harmful(r rune) bool {
 	switch {
 	case r == '\n':

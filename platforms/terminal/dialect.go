@@ -9,9 +9,9 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect writes text with ANSI escape sequences. If Colour is false, Dialect writes no styles. For sets Colour to
-// false if the variable NO_COLOR is set (https://no-color.org) or the output can't show styles. The zero Dialect
-// writes plain text. The length of a text is measured in terminal cells.
+// Dialect writes text with ANSI escape sequences. If Colour is false, Dialect writes no styles. The function For sets
+// Colour to false if the variable NO_COLOR is set (https://no-color.org) or the output can't show styles. The zero
+// Dialect writes plain text. The length of a text is measured in terminal cells.
 type Dialect struct {
 	Colour bool `json:"colour,omitempty"` // bold, italic and the like (SGR)
 	Links  bool `json:"links,omitempty"`  // clickable links (OSC 8); false: the URL follows the link's text in brackets
@@ -47,7 +47,7 @@ func clickable(term string, getenv func(string) string) bool {
 // tabStop is the distance between tab stops in code.
 const tabStop = 4
 
-// Shape returns the symbols of plain text, with a tab width of tabStop.
+// Shape returns the symbols of plain text, such as list bullets. Tabs in code become spaces.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Tab = tabStop

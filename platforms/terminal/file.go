@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// hold adds the files of an input to the input's message. The hub keeps the files in memory until the message is
-// answered or the client disconnects.
+// hold adds the files of an input to the message that the hub passes on. The hub keeps the files in memory until the
+// message is answered or the client disconnects.
 func (h *Hub) hold(c *attachedClient, m *chat.Inbound, files []File) error {
 	if len(files) == 0 {
 		return nil

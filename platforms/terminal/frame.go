@@ -51,7 +51,7 @@ type Hello struct {
 	Version int     `json:"version"`
 	Session string  `json:"session"`
 	Dialect Dialect `json:"dialect"`          // the dialect that the client wants for its messages
-	Client  string  `json:"client,omitempty"` // random; the same in all connections of the client; empty: it does not reconnect
+	Client  string  `json:"client,omitempty"` // random; the same in all connections of a client; empty: it does not reconnect
 }
 
 // Input is a text that the person typed, with the attached files. The client chooses the ID, and the hub's Done
@@ -60,7 +60,7 @@ type Hello struct {
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
-	Last bool   `json:"last,omitempty"` // the client sends no input until the answer is complete, so the bot can't ask questions
+	Last bool   `json:"last,omitempty"` // the client sends nothing until the answer is complete, so the bot can't ask questions
 	// Piped says that the client read the text from its standard input, which was not a terminal. No person typed such a
 	// text, so the text lacks the asker's authority.
 	Piped bool   `json:"piped,omitempty"`
@@ -89,7 +89,7 @@ type Welcome struct {
 	Once     bool     `json:"once,omitempty"`  // the hub accepts an input only once, even if a named client repeats it
 }
 
-// Line is an earlier message, as Markdown.
+// Line is an earlier message of the session, as Markdown.
 type Line struct {
 	Mine bool   `json:"mine,omitempty"` // the person at the terminal wrote the message
 	Text string `json:"text"`

@@ -51,9 +51,9 @@ type Hub struct {
 	endWait  func()        // closes waitOver
 
 	mu      sync.Mutex
-	accept  func(context.Context, chat.Inbound) error // nil before and after Run
+	accept  func(context.Context, chat.Inbound) error // before and after Run: nil
 	clients map[chat.ChatID]*attachedClient
-	arrived map[chat.ChatID]chan struct{} // closed when a client has been attached to the session
+	arrived map[chat.ChatID]chan struct{} // each channel is closed when a client has been attached to the session
 }
 
 // attachedClient is a client that is attached to a session.
@@ -90,8 +90,8 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform. Dialect returns the attached client's dialect. If no client is attached, Dialect
-// returns the most common dialect, because the client that reconnects probably has this dialect.
+// Dialect implements gateway.Platform. Dialect returns the dialect of the attached client. If no client is attached,
+// Dialect returns the most common dialect, because a client that reconnects later probably has this dialect.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,7 +187,7 @@ func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 		return nil
 	}
 	if !dialect.Colour {
-		shown.Text = ansi.Strip(shown.Text) // the text was rendered with another dialect, before this client attached
+		shown.Text = ansi.Strip(shown.Text) // the text may have been rendered with another dialect, before this client attached
 	}
 	shown.Answer = c.inputs[m.ReplyTo]
 	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // the JSON encoding of a shorter message always fits into a frame

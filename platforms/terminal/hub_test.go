@@ -121,7 +121,7 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m := s.next(c).Message; m == nil || *m != (Message{ID: string(ref.ID), Text: "a b ▌", Note: "n"}) {
-		t.Errorf("final is %+v", m) // here, the cursor belongs to the model's text, because the message is final
+		t.Errorf("final is %+v", m) // in a final message, the cursor character is a part of the model's text
 	}
 	if err := s.hub.Typing(t.Context(), to); err != nil || s.next(c).Typing == nil {
 		t.Errorf("typing is not shown: %v", err)
@@ -308,14 +308,14 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// After a restart, calls for a session wait until its client reconnects. The client then gets the messages under the
-// ids that it knows, and an input that it repeats is accepted only once. If no client reconnects, the calls wait only
-// for a short time.
+// After a restart, the gateway's calls for a session wait until the session's client reconnects. The client then gets
+// messages with the same ids as before. If the client repeats an input, the hub accepts it only once. If no client
+// reconnects, the calls wait only for a short time.
 func TestClientComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
-		synctest.Wait() // wait until the hub receives
+		synctest.Wait() // wait until Run has begun
 		to, other := chat.Target{Chat: "main"}, chat.Target{Chat: "other"}
 		began := time.Now()
 		var calls sync.WaitGroup

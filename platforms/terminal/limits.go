@@ -31,7 +31,7 @@ const (
 	maxName = 64
 )
 
-// Network timeouts.
+// These constants are timeouts for the connection to a client.
 const (
 	helloTimeout = 10 * time.Second // from the connection to the client's first frame
 	writeTimeout = 10 * time.Second // for one frame

@@ -13,7 +13,7 @@ const maxWaiting = 1000
 // errSlow means that a client does not read the frames that the hub sends.
 var errSlow = errors.New("the terminal does not keep up")
 
-// outbox is the queue of frames that the hub will send to a client. Of outbox's methods, only take blocks.
+// outbox is the queue of frames that the hub will send to a client. Among the methods of outbox, only take blocks.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []Frame
@@ -23,8 +23,8 @@ type outbox struct {
 
 func newOutbox() *outbox { return &outbox{changed: make(chan struct{}, 1)} }
 
-// put adds a frame to the queue. If an older state of the same message still waits, the new state replaces the older
-// one.
+// put adds a frame to the queue. If an older state of the same message still waits in the queue, the new state
+// replaces it.
 func (o *outbox) put(f Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// cells returns how many terminal cells a text occupies. A line break counts as one cell. Appending text to s never
-// reduces the result.
+// cells returns how many terminal cells a text occupies. A line break counts as one cell. If a text is appended to s,
+// the result never becomes smaller.
 func cells(s string) int {
 	cond := runewidth.Condition{StrictEmojiNeutral: true}
 	n := 0

@@ -19,7 +19,7 @@ type writer struct {
 	text    string
 	out     strings.Builder
 	active  []markup.Format // the open formats, from the outermost to the innermost
-	sgr     string          // the sequence of the current style
+	sgr     string          // the escape sequence of the current style
 	line    bool            // the next character is the first of a line
 }
 

@@ -21,7 +21,7 @@ type Screen struct {
 	mu      sync.Mutex
 	vt      *vt.Emulator
 	hidden  bool          // the cursor is hidden
-	changed chan struct{} // closed and replaced by every write
+	changed chan struct{} // each write closes this channel and makes a new one
 	watch   func(lines []string)
 }
 
@@ -173,7 +173,7 @@ func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) 
 	}
 }
 
-// Has returns a condition for Await: a line of the screen contains part.
+// Has returns a condition for Await. The condition is true if a line of the screen contains part.
 func Has(part string) func(lines []string) bool {
 	return func(lines []string) bool { return Count(lines, part) > 0 }
 }

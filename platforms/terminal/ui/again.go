@@ -59,7 +59,7 @@ func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
 	}
 }
 
-// comeBack tries to connect and attach again, until it succeeds or ctx ends.
+// comeBack tries to connect again and to attach to the session, until this succeeds or ctx ends.
 func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client, terminal.Welcome, error), tell func(tea.Msg)) (*terminal.Client, terminal.Welcome, error) {
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		select {

@@ -161,7 +161,8 @@ func TestLeaveWhileAway(t *testing.T) {
 	}
 }
 
-// If the daemon refuses the client, the client shows why and tries again.
+// While the client has no connection to telex, the daemon refuses the client. The client shows the reason and tries
+// again.
 func TestRefusedWhileAway(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -238,8 +239,8 @@ func TestReconnectWaits(t *testing.T) {
 	})
 }
 
-// A notice about a key stays in the status line while attempts to reconnect fail. Otherwise nobody could read it,
-// because the attempts follow each other quickly.
+// After a key press, the status line shows a notice. The notice must stay there while attempts to reconnect fail.
+// Otherwise nobody could read it, because the attempts follow each other quickly.
 func TestNoticeStaysWhileTelexIsAway(t *testing.T) {
 	m := newModel(nil, terminal.Welcome{}, Options{})
 	m.lose(terminal.ErrClosed)

@@ -102,7 +102,7 @@ func (m *model) attach(path string) {
 	}
 }
 
-// note shows a line from the client itself, neither from the person nor from the bot.
+// note shows a line that the client itself has written, not the person or the bot.
 func (m *model) note(text string) {
 	m.entries = append(m.entries, entry{text: text, lines: wrap(text, m.width)})
 }

@@ -36,7 +36,7 @@ func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	return converse(ctx, c, w, o, linePrinter{o.Out, width}, tea.WithInput(o.In), tea.WithOutput(o.Out))
 }
 
-// linePrinter prints final lines, which the user interface never redraws.
+// linePrinter prints lines that are final, so the user interface never redraws them.
 type linePrinter struct {
 	io.Writer
 	width int
@@ -56,7 +56,7 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	p := tea.NewProgram(m, append(on, tea.WithoutSignalHandler(), tea.WithFilter(before))...)
 	var others sync.WaitGroup
 	defer others.Wait()
-	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // after ctx ends, the end of an answer may still arrive
+	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // when ctx ends, the end of an answer may still arrive
 	defer deaf()
 	over, end := context.WithCancel(ctx)
 	defer end()

@@ -10,7 +10,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// editor is the input line.
+// editor is the line in which the person types.
 type editor struct {
 	text  string
 	at    int      // offset of the cursor, in bytes
@@ -133,7 +133,8 @@ func (e *editor) down() {
 	}
 }
 
-// recall shows an earlier input. back is its number, counted from the newest input; 0 shows the new input again.
+// recall shows an earlier input. back is the number of this input, counted back from the newest one. If back is 0,
+// recall shows the new input again.
 func (e *editor) recall(back int) {
 	if e.back == 0 {
 		e.draft = e.text

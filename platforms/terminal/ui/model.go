@@ -41,7 +41,7 @@ type unansweredInput struct {
 	files    []terminal.File
 }
 
-// entry is a message on the screen that may still change or follows such a message.
+// entry is a message that the screen shows. The message may still change, or an earlier message may still change.
 type entry struct {
 	id     string // id of the bot's message
 	text   string // text without harmful characters, safe to print
@@ -51,9 +51,9 @@ type entry struct {
 	lines  []string
 }
 
-// model is the state of the user interface. A message is in entries while the message or an earlier message may still
-// change. The message's final lines then move to above, and later to the terminal's scrollback. The screen shows a line
-// until it is in the scrollback, so that no line disappears in between.
+// model is the state of the user interface. entries contains a message while this message or an earlier one may still
+// change. Then the final lines of the message move to above, and later to the terminal's scrollback. The screen shows
+// a line until the line is in the scrollback, so no line disappears in between.
 type model struct {
 	client       hubConn
 	dialect      terminal.Dialect
@@ -77,9 +77,9 @@ type model struct {
 	editor  editor
 	asked   int               // number of inputs so far
 	waiting []unansweredInput // unanswered inputs
-	typing  bool              // the bot answers a question that this client did not ask, such as a question to an earlier process
+	typing  bool              // the bot answers a question of another client, such as a question to an earlier process
 	notice  string            // shown in the status line until the next key
-	phase   int               // of the spinner
+	phase   int               // which frame of its animation the spinner shows
 	turning bool              // the spinner's next tick is scheduled
 	leaving bool
 	ended   error // why the connection has ended
@@ -189,7 +189,7 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap wraps the final lines that are not in the scrollback yet to a new width. rewrap does not change lines that are
+// rewrap wraps to a new width those final lines that are not in the scrollback yet. It does not change lines that are
 // being printed.
 func (m *model) rewrap() {
 	var lines []string

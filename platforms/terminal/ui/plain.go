@@ -66,7 +66,7 @@ func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, troubl
 type printer struct {
 	out     io.Writer
 	order   []string          // ids of the reply's messages
-	source  map[string]string // by id
+	source  map[string]string // the Markdown of each message, by id
 	note    string
 	printed string
 }
@@ -144,7 +144,8 @@ func (p *printer) conclude(ctx context.Context, failed bool, trouble io.Writer) 
 // prompt precedes the text that the person types.
 const prompt = "> "
 
-// Chat asks each line of in as a question and prints the answer before it reads the next line, until the end of in.
+// Chat reads the lines of in, one after the other, until in ends. Chat asks each line as a question and prints the
+// answer before it reads the next line.
 func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, terminal.MaxInput)

@@ -49,7 +49,7 @@ func (m *model) drawnRows(width int) (heights []int, x, y int) {
 // does not print these lines again. rows is the number of screen rows that the terminal moved, and width is the width
 // of these rows. A part of the last moved line may still be on the screen.
 func (m *model) scrolledOff(heights []int, rows, width int) {
-	if m.printing > 0 || m.excess() > 0 { // then the first drawn line is not the first line of above
+	if m.printing > 0 || m.excess() > 0 { // in this case, the screen begins with a line that is not the first line of above
 		return
 	}
 	for len(m.above) > 0 && len(heights) > 0 && heights[0] <= rows {

@@ -30,7 +30,7 @@ func TestResizeLeavesNothingTwice(t *testing.T) {
 				p.screen.Await(t, fmt.Sprintf("the status at %v", size), func(stand []string) bool {
 					return frames.Load() > before && screentest.Count(stand, "main ·") == 1 && strings.HasPrefix(stand[len(stand)-1], "main ·")
 				})
-				for range 6 { // several steps, because lines that no longer fit move to the scrollback one part after the other
+				for range 6 { // each key press draws the screen again, because lines move to the scrollback in several steps
 					p.types("x")
 					p.screen.Await(t, "what is typed", screentest.Has("> x"))
 					p.types("\x7f")

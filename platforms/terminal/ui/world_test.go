@@ -27,7 +27,7 @@ type world struct {
 	hub   *terminal.Hub
 	heard chan chat.Inbound
 	conn  net.Conn    // the hub's side
-	out   chan string // receives what Ask prints, if the test needs that
+	out   chan string // receives what Ask prints, if the test uses it
 }
 
 const cursor = " ▌"
@@ -99,7 +99,7 @@ func (w *world) edit(ref chat.MessageRef, m chat.Outgoing) {
 	}
 }
 
-// person is a person at a terminal.
+// person is a person who has a conversation at an emulated terminal.
 type person struct {
 	t      *testing.T
 	screen *screentest.Screen
@@ -147,7 +147,7 @@ func (p *person) types(keys string) {
 	}
 }
 
-// leaves waits for the end of the conversation, and returns the lines that are on the screen then.
+// leaves waits until the conversation has ended, and then returns the lines on the screen.
 func (p *person) leaves() ([]string, error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)

@@ -19,9 +19,9 @@ const (
 // quote bars, an indent, list marks and the prompt.
 var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}[.)]) )*)(?:│ )*`)
 
-// wrap cuts text into lines of at most width cells. If a line continues another line, wrap indents it like the first
-// line. If a style or a link continues in the next line, wrap ends the style or link at the end of the line, and begins
-// it again in the next line. Each line can therefore be shown without the previous lines.
+// wrap cuts text into lines of at most width cells. If a line is too long, wrap indents its continuation like its
+// beginning. If a style or a link continues in the next line, wrap ends it at the end of the line, and begins it again
+// in the next line. So each line can be shown without the previous lines.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
