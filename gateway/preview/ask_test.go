@@ -415,8 +415,8 @@ func TestQuestionWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// A process with a separate question dies. The next process deletes the question. The next process knows the id of the
-// question's message, learns the id by repeating the create call with the same key, or searches for the message.
+// A process dies while a separate question is visible. The next process must delete the question. It knows the id of
+// the question's message, or learns it by repeating the create call with the same key, or searches for the message.
 func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},
@@ -470,7 +470,7 @@ func TestInterruptedDuringAQuestion(t *testing.T) {
 	}
 }
 
-// A question is shown at once, without waiting for MinTokens, for the interval, or for a preview that waits for them.
+// A question is shown at once, even before there are MinTokens, before the interval is over, or while a preview waits.
 func TestQuestionIsShownAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -601,7 +601,7 @@ func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 			return fate{}
 		}
 		s := live(t, p, e, c)
-		s.says("one two three four five six", 5*time.Second) // the rest is sent as a file at the end
+		s.says("one two three four five six", 5*time.Second) // the rest of the text will be sent as a file at the end
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.SetStatus(Status{})

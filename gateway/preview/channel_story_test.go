@@ -146,7 +146,7 @@ func TestRefusedDraftFallsBackToEdits(t *testing.T) {
 	})
 }
 
-// After a 429 on a draft, the next draft waits, and no other call is made meanwhile.
+// After a draft got a 429, the next draft must wait, and the bot must make no other call meanwhile.
 func TestBlockedDraftIsNotReplaced(t *testing.T) { // F20
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -425,7 +425,7 @@ func TestCreateOfUnknownOutcomeIsRepeatedUnderItsKey(t *testing.T) {
 }
 
 // When the key of a create call has expired, the bot searches for the message, because an outage may last longer than
-// the key (D5).
+// the platform remembers the key (D5).
 func TestCreateOfUnknownOutcomeIsSearchedAfterItsKeyExpired(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()

@@ -41,8 +41,8 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// Any question fits after clipping, in every dialect's unit of length. The first and last lines of the question stay,
-// and clip omits no more than necessary.
+// After clipping, any question must fit into a message, whatever unit of length the dialect uses. The first and last
+// lines of the question stay, and clip omits no more than necessary.
 func TestClipInEveryDialect(t *testing.T) {
 	t.Parallel()
 	dialects := map[string]markup.Dialect{

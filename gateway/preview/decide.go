@@ -122,7 +122,7 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 
 // fillPlaceholder chooses the body of a message for which there is no new text yet. If an earlier process showed text,
 // the message keeps that text until the new text is longer. If previews have no cursor, fillPlaceholder replaces an
-// outdated frame by the placeholder, because platforms refuse empty messages.
+// outdated frame with the placeholder, because platforms refuse empty messages.
 func (s *state) fillPlaceholder(a *desired, want frame) {
 	if a.body.rendered.Text != "" || !s.at(a.part).exists() {
 		return

@@ -217,7 +217,7 @@ func TestContextEndsARunAtOnce(t *testing.T) {
 	})
 }
 
-// A final overtakes a preview that waits in the budget.
+// If a preview waits for the budget, the final must be sent before it.
 func TestFinalOvertakesAWaitingPreview(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -233,7 +233,7 @@ func TestFinalOvertakesAWaitingPreview(t *testing.T) {
 	})
 }
 
-// A call that waited in the budget sends the newest text.
+// A call that had to wait for the budget sends the newest text.
 func TestNewestTextIsSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -267,7 +267,7 @@ func TestSinceIsTheAgeOfUnseenText(t *testing.T) {
 	})
 }
 
-// A typing indicator that waits in the budget must delay neither new text nor the end of the reply.
+// A typing indicator that waits for the budget must delay neither new text nor the end of the reply.
 func TestTextOvertakesTyping(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -323,8 +323,8 @@ func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	})
 }
 
-// A preview without a cursor may already show all that its message has room for. When the text continues in the next
-// message, the full message needs no further call.
+// A preview without a cursor may already show all the text that fits into its message. When the text continues in the
+// next message, the full message needs no further call.
 func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

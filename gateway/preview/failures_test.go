@@ -431,7 +431,8 @@ func TestTemporaryFailures(t *testing.T) {
 	})
 }
 
-// F54: when a supergroup replaces its group, the reply continues there. The reply follows only one such change.
+// F54: when a supergroup replaces a group, the reply continues in the supergroup. The reply follows only one change of
+// the chat's id.
 func TestMovedIsFollowedOnce(t *testing.T) {
 	moved := func(to chat.ChatID) fate {
 		return fate{err: &chat.SendError{Kind: chat.Moved, Moved: to}}

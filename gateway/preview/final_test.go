@@ -322,7 +322,7 @@ func TestResetAfterASeal(t *testing.T) {
 	})
 }
 
-// F15: if a message of several fails, only this message is sent again.
+// F15: if one of several messages fails, only this message is sent again.
 func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -345,7 +345,8 @@ func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	})
 }
 
-// F16: a continuation that failed starts again at the same place, not at the start of the text.
+// F16: if a message with the continuation of a long text fails, the bot sends the same continuation again, and does not
+// begin at the start of the text.
 func TestFailedContinuation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -427,7 +428,7 @@ func TestDeletedParts(t *testing.T) {
 	}
 }
 
-// Sending to a deleted thread fails. The reply does not take this failure for a preview that a person deleted.
+// Sending to a deleted thread fails. The reply must not conclude from this failure that a person deleted its preview.
 func TestSendToADeletedThread(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -531,7 +532,7 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 		p.profile.TextLimit, p.latency = 40, time.Second
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // the question is shown in its own message
 		time.Sleep(5 * time.Second)
 		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
@@ -573,7 +574,7 @@ func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 		p.profile.TextLimit = 40
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // the question is shown in its own message
 		time.Sleep(5 * time.Second)
 		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
@@ -598,7 +599,7 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 		p.profile.TextLimit = 40
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // the question is shown in its own message
 		time.Sleep(5 * time.Second)
 		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
@@ -651,7 +652,7 @@ func TestStoppedAtAPossibleSeam(t *testing.T) {
 		p.profile.TextLimit = 20
 		s := begin(t, p, streamed())
 		s.says("one two three", 5*time.Second)
-		s.asks("yes:1", "May I do this?", 5*time.Second) // in its own message
+		s.asks("yes:1", "May I do this?", 5*time.Second) // the question is shown in its own message
 		s.slot.SetStatus(Status{})
 		s.says("fourteen five", 5*time.Second)
 		p.fate = func(c *call) fate {

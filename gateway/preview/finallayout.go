@@ -152,7 +152,7 @@ func layoutCuts(cuts []int, text string, o markup.Options) []markup.Part {
 		}
 		kept, o.From = append(kept, laid[0]), laid[0].Next
 		if laid[0].End >= len(text) {
-			break // the remaining cuts belong to the note
+			break // the remaining maximum lengths belong to parts of the note
 		}
 	}
 	return kept

@@ -191,7 +191,8 @@ func (s *state) layoutSeam() seam {
 			continue
 		}
 		if i >= len(s.final) || !p.shown.body.equal(s.payload(i, s.final[i])) {
-			// A message whose content is uncertain counts as well, because an edit will make it show this part.
+			// A message whose content is uncertain counts as showing its part of the final, because an edit will make
+			// it do so.
 			break
 		}
 		last = i

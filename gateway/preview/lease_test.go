@@ -108,7 +108,7 @@ func TestEditOfAPausedReplicaComesLate(t *testing.T) {
 		name   string
 		shared bool
 		says   time.Duration // time between the takeover and the end of the model's answer
-		fate   fate          // of the repeated edit
+		fate   fate          // the fate of the repeated edit
 		want   []string
 	}{
 		{"at once", true, 0, fate{}, []string{"2s edit 1: " + final, "12s edit 1: " + final}},

@@ -12,7 +12,7 @@ import (
 	"telex/internal/markup"
 )
 
-// nth assigns fates to calls that send or edit, by their number from 0.
+// nth assigns fates to calls that send or edit. The keys of fates number these calls from 0.
 func nth(fates map[int]fate) func(*call) fate {
 	n := -1
 	return func(c *call) fate {
@@ -86,8 +86,8 @@ func TestFinalOutlastsAnOutage(t *testing.T) {
 	})
 }
 
-// D4: the deadline of a final message is 15 minutes after the last retry_after, or a day if the platform is
-// unreachable.
+// D4: the bot gives up a final message 15 minutes after the end of the last rate limit, or after a day if the platform
+// is unreachable.
 func TestDeadlineOfAFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -125,7 +125,7 @@ func TestDeadlineOfOneBadMessage(t *testing.T) {
 		name  string
 		fails func(c *call) bool
 		kind  chat.ErrorKind
-		other bool // another reply of the endpoint succeeds; otherwise only this reply's typing indicator does
+		other bool // calls of another reply succeed; false: only this reply's typing indicators succeed
 	}{
 		{"an edit, while others succeed", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, true},
 		{"an edit, alone", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, false},

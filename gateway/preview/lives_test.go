@@ -257,8 +257,8 @@ func (killSchedule) tell(slot *Slot, i, works int) {
 	}
 }
 
-// D1, D9, D10: processes die at random times. No question, thought or file of an earlier process is left over or blocks
-// the next process.
+// D1, D9, D10: processes die at random times. No question, thought or file of an earlier process may stay, or block the
+// next process.
 func TestProcessesThatDieAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -208,7 +208,7 @@ type display struct {
 	body   payload
 	cursor bool   // the message has a cursor, a button or a frame, because body is unfinished
 	frame  frame  // shown around body
-	mark   string // shown below a stopped body
+	mark   string // the mark below the text of a stopped reply
 }
 
 // like reports whether two displays are equal except for their marks.

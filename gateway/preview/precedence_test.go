@@ -146,7 +146,7 @@ func TestARefusedReplyIsOvertaken(t *testing.T) {
 	})
 }
 
-// A reply whose messages all exist, or which has ended, delays no other reply, even if its edits fail.
+// If all messages of a reply exist, or if the reply has ended, it delays no other reply, even if its edits fail.
 func TestOnlyRepliesThatNeedAMessageAreWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -258,7 +258,8 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 			continued := !known[c.m.Key]
 			known[c.m.Key] = known[c.m.Key] || c.err == nil
 			if gap := c.at.Sub(last); !last.IsZero() && gap < s.config.Interval && !continued && len(c.m.Actions) == 0 {
-				if early++; early > 3*s.questions() { // full messages make room for questions at once
+				// When a message is full, a question below it may need calls before the interval is over.
+				if early++; early > 3*s.questions() {
 					say("%v: preview %v after the one before", at, gap)
 				}
 			}

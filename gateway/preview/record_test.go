@@ -100,7 +100,7 @@ func TestRegressionKilledWhileAStoppedReplyIsRecorded(t *testing.T) { // make si
 				l := live(t, p, p.endpoint(), streamed())
 				for _, words := range []string{first, " four five"} {
 					l.says(words, 5*time.Second)
-					l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
+					l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // the question is shown in its own message
 					time.Sleep(5 * time.Second)
 					l.slot.SetStatus(Status{})
 				}

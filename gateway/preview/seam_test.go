@@ -167,7 +167,7 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 		p.profile.TextLimit = 20
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.asks("yes:1", "May I do this?", 5*time.Second) // in its own message
+		l.asks("yes:1", "May I do this?", 5*time.Second) // the question is shown in its own message
 		l.slot.SetStatus(Status{})
 		l.says("fourteen five", 5*time.Second)
 		p.latency = time.Second

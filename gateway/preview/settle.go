@@ -61,8 +61,8 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case a.kind == doStop:
 		p.phase = standing
 		if p.unsure() {
-			// After the stop, an edit sends the whole text and the frame, unless the ending keeps the message's current
-			// content.
+			// After the stream has been stopped, an edit sends the whole text and the frame, unless the ending keeps
+			// the message's current content.
 			if s.ending != nil && s.ending.Keep {
 				p.certainty = sure
 			}

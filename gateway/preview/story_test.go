@@ -84,7 +84,7 @@ func (s *story) ends(e Ending) Outcome {
 	return s.out
 }
 
-// delivers ends the reply and checks that exactly these texts are visible.
+// delivers ends the reply and checks that exactly the texts in want are visible.
 func (s *story) delivers(e Ending, want ...string) {
 	s.t.Helper()
 	if o := s.ends(e); !o.Delivered || o.Err != nil {
