@@ -190,7 +190,7 @@ func (w *world) judgeToldResult(key, text, what string) {
 		w.complain("no model made the call %q in the history %s", key, what)
 		return
 	}
-	if w.turns[d.turn].void { // the messages of a void turn were erased, so its decisions are not stored any more
+	if w.turns[d.turn].void { // a person erased the turn's messages, so the store no longer contains its decisions
 		return
 	}
 	lie := func() {

@@ -78,9 +78,9 @@ func (w *world) wasToldLately(m *written) bool {
 	return w.saidLately(m, gateway.TextQueueFull, true) || w.s.perMinute > 0 && w.saidLately(m, gateway.TextTooFast, false)
 }
 
-// saidLately reports whether the bot began to send the fixed line key after it accepted m, or less than two minutes
-// before. If everybody is true, the line may be for anybody in the conversation of m. If everybody is false, the line
-// must be for the writer of m.
+// saidLately reports whether the bot began to send the line with the given key after it accepted m, or less than two
+// minutes before. If everybody is true, the line may be for anybody in the conversation of m. If everybody is false,
+// the line must be for the writer of m.
 func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		to := w.asker(t) == m.user

@@ -13,8 +13,8 @@ import (
 
 // left returns the ids of the turns in the store that have not ended, and of the messages that were not answered.
 func (w *world) left() (ids []string) {
-	turns, _ := w.store.Unfinished(nil) //nolint:staticcheck // a Memory needs no context
-	pending, _ := w.store.Pending(nil)  //nolint:staticcheck // a Memory needs no context
+	turns, _ := w.store.Unfinished(nil) //nolint:staticcheck // the store in memory needs no context
+	pending, _ := w.store.Pending(nil)  //nolint:staticcheck // the store in memory needs no context
 	for _, t := range turns {
 		ids = append(ids, "turn "+t.ID)
 	}
@@ -56,7 +56,7 @@ func (w *world) judge() {
 	w.summarize()
 }
 
-// judgeMessages checks that the gateway lost no accepted message of a person, and answered none twice.
+// judgeMessages checks that the gateway lost no accepted message of a person, and answered no message twice.
 func (w *world) judgeMessages() {
 	for i, m := range w.messages {
 		var answers []*turnLog
@@ -349,7 +349,8 @@ func (w *world) rendered(src string, cut bool) string {
 // words matches the complete words of the model's answers.
 var words = regexp.MustCompile(`a\d+w\d+x`)
 
-// texts returns the fixed lines of the gateway. The lines are short, so that no line needs more than one message.
+// texts returns the gateway's lines with a fixed text. These lines are short, so that no line needs more than one
+// message.
 func texts() gateway.Texts {
 	own := map[string]string{}
 	for k, line := range map[gateway.TextKey]string{
@@ -362,7 +363,7 @@ func texts() gateway.Texts {
 	return gateway.DefaultTexts().With(own)
 }
 
-// fixed returns the beginnings of fixed lines up to the first variable part, without white space.
+// fixed returns the gateway's lines with these keys, each only up to its first variable value, without white space.
 func fixed(keys ...gateway.TextKey) (lines []string) {
 	all := texts()
 	for _, k := range keys {

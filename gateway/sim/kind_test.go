@@ -142,7 +142,8 @@ func (k kind) build(a *adapter) gateway.Platform {
 	}
 }
 
-// measure is the unit in which a platform measures the length of texts, and the way in which it formats them.
+// measure is the unit in which a platform measures the length of texts, and the way in which the platform formats
+// texts.
 type measure string
 
 // The units of length.
@@ -151,7 +152,7 @@ const (
 	units    measure = "UTF-16"
 	bytes    measure = "bytes"
 	entities measure = "UTF-16 and entities"
-	blocks   measure = "UTF-16, entities and blocks" // rich messages for formats that entities can't express
+	blocks   measure = "UTF-16, entities and blocks" // with rich messages, for formats that entities can't express
 )
 
 func measures() []measure { return []measure{points, units, bytes, entities, blocks} }

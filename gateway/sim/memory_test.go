@@ -99,7 +99,7 @@ func (w *world) remembered(t *turnLog) bool {
 		return false
 	}
 	return !slices.ContainsFunc(w.order, func(again *turnLog) bool {
-		// The turn again answered the same question anew, so /undo removed this answer together with the new one.
+		// If /undo removed a later turn that replaced turn t, the answer of turn t is gone, too.
 		return again.replaces == t.id && w.lost(again)
 	})
 }
@@ -177,7 +177,7 @@ func (w *world) judgeRemembered() {
 		}
 		to := w.target(place)
 		c := chat.Conversation{Endpoint: endpoint, Chat: to.Chat, Thread: to.Thread}
-		session, entries, _ := w.store.Session(nil, c) //nolint:staticcheck // a Memory needs no context
+		session, entries, _ := w.store.Session(nil, c) //nolint:staticcheck // the store in memory needs no context
 		history := make([]agent.Message, len(entries))
 		for i, e := range entries {
 			if err := json.Unmarshal(e.Body, &history[i]); err != nil {
@@ -264,7 +264,7 @@ func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stop
 // answer, the next process counts an estimate of the usage. All counted tokens of a conversation must not be much more
 // than the text that the model sent.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
-	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
+	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // the store in memory needs no context
 	sum := 0
 	for _, t := range w.order {
 		if t.place == place {

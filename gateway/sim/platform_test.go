@@ -62,7 +62,7 @@ const (
 	dies            // the process that made the call died
 )
 
-// travel waits for d, the time that a call needs to the platform or its response needs back.
+// travel waits for d, the time that a call needs to reach the platform, or that a response needs to reach the process.
 func (l *life) travel(ctx context.Context, d time.Duration) arrival {
 	if l.isDead() {
 		return dies
@@ -399,12 +399,12 @@ func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 	return nil
 }
 
-// keySlack is how much longer the platform remembers a key than Profile.KeyFor. The gateway may repeat a create call
-// until KeyFor after the start of the first call, and the platform must still know the key when the repeated call
+// keySlack is how much longer the platform remembers a key than Profile.KeyFor says. The gateway may repeat a create
+// call until KeyFor after the start of the first call, and the platform must still know the key when the repeated call
 // arrives.
 const keySlack = 20 * time.Second
 
-// expiry is how much longer the platform keeps a stream open than Profile.StreamFor.
+// expiry is how much longer the platform keeps a stream open than Profile.StreamFor says.
 const expiry = time.Minute
 
 // fits checks that the text of a call is not empty and not too long (D8).

@@ -220,6 +220,6 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 
 // recorded reports whether the store contains the id of a message.
 func (w *world) recorded(ref chat.MessageRef) bool {
-	from, _ := w.store.Resume(nil, endpoint) //nolint:staticcheck // a Memory needs no context
+	from, _ := w.store.Resume(nil, endpoint) //nolint:staticcheck // the store in memory needs no context
 	return slices.ContainsFunc(from.Sent, func(r chat.MessageRef) bool { return r.ID == ref.ID })
 }

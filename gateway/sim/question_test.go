@@ -257,7 +257,7 @@ func (w *world) look(m *message) {
 	}
 }
 
-// later runs a function after the time d. The schedule does not end before that.
+// later runs a function after the time d. The schedule does not end before the function has run.
 func (w *world) later(d time.Duration, do func()) {
 	w.thinking++
 	time.AfterFunc(d, func() {

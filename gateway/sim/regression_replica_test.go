@@ -12,7 +12,7 @@ import (
 
 // At its end, the simulation stops all processes. When the receiving process stops, the platform delivers the last
 // updates again to the next receiver. The bot may now have to answer a message that it ignored before. No turn may
-// begin from a message that is delivered again, because the simulation would not wait for its end.
+// begin from a message that is delivered again, because the simulation would not wait for the end of the turn.
 func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")
@@ -126,7 +126,7 @@ func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")
-	slow.deltas[1].after = 20 * time.Second // long enough for the process to wake up
+	slow.deltas[1].after = 20 * time.Second // long enough for the paused process to wake up
 	s := story("edit", slow)
 	s.replicas, s.kind.caps.OneReceiver, s.repeats = 2, true, 1
 	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 8 * time.Second}}
@@ -136,12 +136,12 @@ func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 }
 
 // D10: an edit of a dead replica may still take effect, so the next owner of the chat plans to repeat its own edit to
-// the final text. If the next owner stops before that, the following process must repeat the edit. A message that
-// arrives while the next owner stops must not make this owner repeat the edit too soon.
+// the final text. If the next owner stops before it repeats its edit, the following process must repeat the edit. A
+// message that arrives while the next owner stops must not make this owner repeat the edit too soon.
 func TestRegressionCheckIsLeftWhileStopping(t *testing.T) {
 	t.Parallel()
 	asks := calling("a1w0x", "a1w1x", change)
-	asks.deltas[0].after = 2500 * time.Millisecond // the process is stopping
+	asks.deltas[0].after = 2500 * time.Millisecond // by then, the process is stopping
 	s := story("edit", talk(numbered(15)), asks)
 	s.replicas, s.tools, s.approval = 2, true, time.Hour
 	s.reactions = []reaction{{kind: doAlways, after: 500 * time.Millisecond}}

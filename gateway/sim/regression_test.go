@@ -28,8 +28,8 @@ func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 	}
 }
 
-// D12: the bot sends a fixed line in the chat, so the platform removes the draft. The bot must show the draft again at
-// once, and not wait for the next renewal.
+// D12: the bot sends a line with a fixed text in the chat, so the platform removes the draft. The bot must show the
+// draft again at once, and not wait for the next renewal.
 func TestRegressionDraftBesideALine(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk("a0w0x a0w1x a0w2x"))
@@ -107,7 +107,7 @@ func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
 	s.tools, s.kind.caps.Buttons, s.approval = true, true, time.Hour
 	s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: "stop"})
 	s.reactions = []reaction{{kind: doApprove, after: 4 * time.Second}}
-	s.faults = map[int]fault{1: {kind: limited, scope: chat.ScopeChat, after: 40 * time.Second}} // the call that deletes the question
+	s.faults = map[int]fault{1: {kind: limited, scope: chat.ScopeChat, after: 40 * time.Second}} // call 1 deletes the question
 	s.kills = []kill{{where: inOrder, at: 4500 * time.Millisecond}}
 	w := perform(t, s)
 	if n := w.counts["effects that were approved"]; n > 0 {
@@ -126,7 +126,7 @@ func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 			s.tools, s.kind.caps.Buttons, s.approval = true, true, time.Hour
 			s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: "stop"})
 			s.reactions = []reaction{{kind: doApprove, after: time.Minute}}
-			s.faults = map[int]fault{1: {kind: isAuth, after: 20 * time.Second}} // the call that deletes the question
+			s.faults = map[int]fault{1: {kind: isAuth, after: 20 * time.Second}} // call 1 deletes the question
 			s.kills = []kill{{where: afterWrite, n: write, down: time.Second}}
 			w := perform(t, s)
 			if n := w.counts["effects that were approved"]; n > 0 {
@@ -215,7 +215,7 @@ func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 }
 
 // D3: a process sends a call and dies. The call takes as long as any other call. The calls of the old and the new
-// process together must stay within the limit's window.
+// process together must not exceed the limit.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk(numbered(30)))
@@ -234,9 +234,9 @@ func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	equal(t, "calls that arrived from the dead", ghosts, 1)
 }
 
-// F37: the gateway refuses a question because of a limit, and the line that says so has to wait. Before the line is
-// sent, the person erases the history, and the process dies. The next process does not know of the refusal, and must
-// not answer the question.
+// F37: the gateway refuses a question because of a limit, and the line about the refusal has to wait. Before the bot
+// sends this line, the person erases the history, and the process dies. The next process does not know of the refusal,
+// and must not answer the question.
 func TestRegressionRefusedByALimitAndErased(t *testing.T) {
 	t.Parallel()
 	for _, forgets := range []string{"new", "forget"} {
@@ -257,9 +257,9 @@ func TestRegressionRefusedByALimitAndErased(t *testing.T) {
 	}
 }
 
-// F39: the gateway refuses a question because of a limit. The line that says so has to wait for another line, and the
-// gateway answers the next question meanwhile. A process that does not know of the refusal must not answer the first
-// question below the answer to the second.
+// F39: the gateway refuses a question because of a limit. The line about the refusal has to wait for another line, and
+// the gateway answers the next question meanwhile. A process that does not know of the refusal must not answer the
+// first question below the answer to the second.
 func TestRegressionRefusedByALimitBeforeTheNextQuestion(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {

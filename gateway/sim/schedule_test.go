@@ -275,7 +275,7 @@ func drawSay(t *rapid.T, places int) say {
 	return s
 }
 
-// thread is the number of the place (a conversation) that is a thread of a group.
+// thread is the number of the conversation that is a thread of a group.
 const thread = 2
 
 // drawThread chooses at random which questions in the thread do not mention the bot.

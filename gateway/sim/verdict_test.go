@@ -17,7 +17,7 @@ type reading struct {
 	text    string // the texts of all messages, without white space
 	each    []string
 	file    string // the content of the file
-	caption string // the text of the message with the file, without the fixed line
+	caption string // the text of the message with the file, without the line gateway.TextRest
 	removed bool   // the person deleted messages of the reply
 	gone    string // the text of the deleted messages
 	whole   string // the text together with the text of the deleted messages
@@ -323,7 +323,7 @@ func (r reading) coversSome(want []string) bool {
 	return r.covers(nil)
 }
 
-// once removes repetitions of words. Words can be repeated on platforms that can't delete messages, because surplus
+// once removes repetitions of words. If a platform can't delete messages, words may be visible twice, because surplus
 // messages stay at the end.
 func once(seen []string) (out []string) {
 	for _, s := range seen {

@@ -74,8 +74,8 @@ func (w *world) shownIn(c *call) string {
 	return ""
 }
 
-// finalRun returns the run whose answer is the final text of a turn. finalRun returns nil if the turn has no final text
-// or the run was interrupted.
+// finalRun returns the run of the model whose answer is the final text of a turn. finalRun returns nil if the turn has
+// no final text or the run was interrupted.
 func (w *world) finalRun(t *turnLog) *run {
 	if len(t.runs) == 0 || w.commanded(t) || t.decided.IsZero() {
 		return nil

@@ -36,7 +36,7 @@ type written struct {
 type world struct {
 	s     schedule
 	began time.Time
-	store *memory.Store // the shared store, which survives the death of processes
+	store *memory.Store // the store of all processes, which survives their death
 
 	mu        sync.Mutex
 	person    person
@@ -148,7 +148,8 @@ func (s schedule) play(*testing.T) *world {
 	lives := slices.Clone(w.lives)
 	w.mu.Unlock()
 	for _, l := range lives {
-		// Stop all at once; otherwise the next receiver would get ignored updates again and might answer them.
+		// Stop all processes at once. Otherwise the next receiver would get ignored updates again and might answer
+		// them.
 		l.cancel()
 	}
 	for _, l := range lives {
@@ -229,8 +230,8 @@ func (w *world) edit(place int) {
 	}
 }
 
-// target returns the chat and the thread of a conversation. The chat has its current id. Conversations 1 and 2 belong
-// to the same group, and conversation 2 is a thread of this group.
+// target returns the chat, under its current id, and the thread of a conversation. Conversations 1 and 2 belong to the
+// same group, and conversation 2 is a thread of this group.
 func (w *world) target(place int) chat.Target {
 	homes := [...]chat.Target{{Chat: "ann"}, {Chat: "group", Kind: chat.Group}, {Chat: "group", Thread: "t", Kind: chat.Group}}
 	to := chat.Target{Chat: chat.ChatID("other" + number(place))}
