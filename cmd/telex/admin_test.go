@@ -182,7 +182,7 @@ func TestRecoveredRepliesAreCounted(t *testing.T) {
 	w.wantTexts(ada, openai.Answer(answerInWords))
 }
 
-// The status page shows waiting messages and running replies.
+// The status page must show waiting messages and running replies.
 func TestProbesOfADaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -233,7 +233,8 @@ func TestStatusPageOfADaemon(t *testing.T) {
 	}
 }
 
-// If an endpoint's credentials are refused permanently, the daemon is not ready, but keeps running.
+// If a platform refuses an endpoint's credentials permanently, the daemon must report that it is not ready, and must
+// keep running.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

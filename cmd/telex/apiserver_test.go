@@ -271,7 +271,8 @@ func TestAPIServerStops(t *testing.T) {
 	}
 }
 
-// A daemon whose settings would let anybody in does not start. `telex config show` prints no key.
+// Settings of the API server that would let anybody in must be an error in the configuration. `telex config show` must
+// print no key.
 func TestAPIServerConfig(t *testing.T) {
 	t.Parallel()
 	const head = "models: [{name: main, base_url: \"http://127.0.0.1:1\", model: m}]\nplatforms:\n  api_server:\n"

@@ -26,8 +26,9 @@ func beginParty(bench *workbench, n network, model remote, person int, name stri
 	return p
 }
 
-// The daemon is killed while it waits for a person's approval. The person presses the old button before or after the
-// next process starts. In either case, the approved tool must run once, and the answer must end in the same message.
+// The daemon is killed while it waits for a person's approval. The person presses the button of the killed process
+// before or after the next process starts. In either case, the approved tool must run once, and the answer must end in
+// the same message.
 func TestKilledWhileAProposalWaits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

@@ -78,7 +78,7 @@ func (p *page) shoot(name string) {
 	p.do("resize the window", chromedp.EmulateViewport(wide.width, wide.height))
 }
 
-// keep takes a picture, and keeps it in the folder that $SCREENSHOTS names.
+// keep takes a picture, and stores it in the directory that $SCREENSHOTS names.
 func (p *page) keep(name string, take chromedp.Action[[]byte]) {
 	p.t.Helper()
 	picture := p.picture(take)
@@ -108,7 +108,7 @@ func (p *page) awaitTides() {
 	p.await("the answers", fmt.Sprintf(`look.complete(1) && look.places.every((place) => look.words(place) === %q)`, words))
 }
 
-// step is a text that a place showed.
+// step is a text that was visible in one of the chats.
 type step struct {
 	Text string  `json:"text"`
 	At   float64 `json:"at"` // in seconds

@@ -101,7 +101,7 @@ func TestBrowserAttachesAFile(t *testing.T) {
 	p.said("the file was sent", `m.media === "document" && m.file_size === 26 && m.mime_type === "text/plain" && m.versions[0].text === "say: Read."`)
 }
 
-// An edit of the question restarts the growing answer in the same message.
+// A person edits a question while its answer grows. The answer must start over in the same message.
 func TestBrowserEditsAQuestionThatIsAnswered(t *testing.T) {
 	t.Parallel()
 	p := openPage(t, desktop)
@@ -114,7 +114,7 @@ func TestBrowserEditsAQuestionThatIsAnswered(t *testing.T) {
 	p.want("one question and one answer, in the message that was there", fmt.Sprintf(`look.questions().length === 1 && look.answers().length === 1 && look.answers()[0].id === %q`, message))
 }
 
-// A draft has a stop button, and a question that waits for its answer has a reaction.
+// The page must show a stop button below a draft, and a reaction at a question that waits for its answer.
 func TestBrowserStopsADraftAndShowsAReaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 30})

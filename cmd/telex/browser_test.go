@@ -62,7 +62,7 @@ var (
 	smallScreen = screen{390, 844}
 )
 
-// page is the chat page of a running demo, in a browser of its own.
+// page is a page of telex in a browser of its own.
 type page struct {
 	t    *testing.T
 	ctx  context.Context //nolint:containedctx // chromedp keeps the browser's tab in a context
@@ -96,7 +96,7 @@ func open(t *testing.T, size screen, url string) *page {
 	t.Cleanup(closeBrowser)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
-	if err := chromedp.Do(ctx); err != nil { // the browser lives as long as this context
+	if err := chromedp.Do(ctx); err != nil { // the browser runs until this context ends
 		t.Fatalf("start %s: %v", path, err)
 	}
 	p := &page{t: t, ctx: ctx, url: url}
@@ -118,7 +118,7 @@ func startDemo(t *testing.T, address string) (demo *process, url string) {
 	}) {
 		t.Fatal("the demo prints no address")
 	}
-	t.Cleanup(func() { // gracefully, because a killed demo leaves its directory
+	t.Cleanup(func() { // stop the demo gracefully, because a killed demo leaves its directory behind
 		select {
 		case <-demo.ended:
 		default:
@@ -233,7 +233,7 @@ func letters(text string) string {
 	return strings.NewReplacer("-", "", "python", "").Replace(strings.Join(strings.Fields(text), ""))
 }
 
-// A table is a table, a formula is readable, and details can be folded.
+// The page must draw a table as a table and a formula in a readable way, and people must be able to fold details.
 func TestBrowserDrawsRichMessages(t *testing.T) {
 	t.Parallel()
 	p := openPage(t, desktop)
@@ -281,7 +281,7 @@ new MutationObserver(() => {
 	t.Logf("%d steps", len(seen))
 }
 
-// The page redraws itself every second. A line which says that something was not sent must stay visible.
+// The page redraws itself every second. A line that says that a message was not sent must stay visible.
 func TestBrowserKeepsNotSentInSight(t *testing.T) {
 	t.Parallel()
 	p := openPage(t, desktop)

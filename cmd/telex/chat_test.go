@@ -193,7 +193,7 @@ func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen,
 	drawn := make(chan struct{})
 	go func() {
 		defer close(drawn)
-		_, _ = io.Copy(screen, keyboard) // ends when the process has ended
+		_, _ = io.Copy(screen, keyboard) // Copy returns when the process has ended
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // does nothing if the process has ended

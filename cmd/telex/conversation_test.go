@@ -31,7 +31,7 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	)
 }
 
-// Conversations don't share history.
+// The model must not see the history of another conversation.
 func TestConversationsAreApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -172,7 +172,7 @@ func TestStopBeforeAnythingWasShown(t *testing.T) {
 	w.wantTexts(ada, "Stopped.")
 }
 
-// F37: no text of the old conversation appears after /new.
+// F37: after /new, no text of the old conversation may appear.
 func TestNewEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -63,7 +63,7 @@ func TestDemoWithARealModel(t *testing.T) {
 	provider.stop()
 }
 
-// When the demo is killed, its daemon ends too.
+// When the demo is killed, its daemon must end, too.
 func TestDemoTakesTheDaemonAlong(t *testing.T) {
 	t.Parallel()
 	demo := launch{env: []string{"TMPDIR=" + t.TempDir()}}.start(t, "demo")
@@ -80,7 +80,7 @@ func TestDemoTakesTheDaemonAlong(t *testing.T) {
 	poll(t, "the end of the daemon", func() bool { return hasEnded(daemon) })
 }
 
-// Other sites' pages can't use the demo.
+// The demo must refuse requests that the pages of other sites send.
 func TestDemoRefusesOtherSites(t *testing.T) {
 	t.Parallel()
 	demo := launch{}.start(t, "demo")

@@ -16,7 +16,7 @@ import (
 // shownLine matches a line of `telex demo --say` that reports a change of a message.
 var shownLine = regexp.MustCompile(`^\+(\d+\.\d\d)s +(send|edit|delete) +#(\d+) +(\d+) characters  (.*)$`)
 
-// summaryLine matches the line with the totals.
+// summaryLine matches the line with the total numbers of messages, edits and calls.
 var summaryLine = regexp.MustCompile(`^(\d+) message\(s\), (\d+) edit\(s\), (\d+) call\(s\) answered 429, final (-?\d+\.\d\d) s after the last token`)
 
 // demoReport is what the demo printed.

@@ -27,7 +27,7 @@ func doctorCommand() *cobra.Command {
 			if _, wrong := errors.AsType[config.Errors](err); wrong {
 				return exitError{errSilent, exitConfig}
 			}
-			return errSilent // Doctor has already reported the problems
+			return errSilent // the function app.Doctor has already reported the problems
 		},
 	})
 }

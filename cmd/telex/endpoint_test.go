@@ -147,7 +147,7 @@ const (
 	mentionsUs   = "@telex_bot "
 )
 
-// Two bots on one platform have separate configurations.
+// Two bots on the same platform must each use their own configuration.
 func TestTwoEndpointsOfOneKind(t *testing.T) {
 	t.Parallel()
 	for _, environment := range []string{"", "true", "false"} {

@@ -99,7 +99,7 @@ func TestDeletedPreview(t *testing.T) {
 	}
 }
 
-// F09, F10: if a failure of the model is temporary, the person sees the whole answer and no error.
+// F09, F10: if a failure of the model is temporary, the person must see the whole answer and no error.
 func TestModelFaultsThatMend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

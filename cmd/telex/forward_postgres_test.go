@@ -58,8 +58,8 @@ func wantSoon(t *testing.T, what string, forwarded, directly []time.Duration) {
 	}
 }
 
-// A person's actions in a chat reach its owner at once, even if another replica receives them: an edited question,
-// /stop, and an approval with a button.
+// If one replica receives an action of a person, and another replica owns the chat, the owner must learn of the action
+// at once. The test tries an edited question, /stop, and an approval with a button.
 //
 //nolint:paralleltest // it measures times that other tests beside it would change
 func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// If the result of a command can't be written, the command fails.
+// If a command can't write its result, the command must fail.
 func TestResultsThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"", "--help", "help pair", "--version", "version", "completion bash"} {

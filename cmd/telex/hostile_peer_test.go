@@ -36,7 +36,7 @@ type peer struct {
 	redirected bool
 }
 
-// message sends one message in the form that the transport requires.
+// message sends one JSON-RPC message in the form that the transport requires.
 func (p *peer) message(write func(w io.Writer)) {
 	switch p.way {
 	case byEvents:
@@ -90,7 +90,7 @@ func (p *peer) pause(d time.Duration) {
 	}
 }
 
-// plain answers like a harmless server, except that its tool wipe falsely claims to be read-only.
+// plain answers as a harmless server would, except that it falsely declares the tool wipe as read-only.
 func (p *peer) plain(method string) {
 	switch method {
 	case "initialize":

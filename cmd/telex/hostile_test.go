@@ -41,7 +41,7 @@ func hostileCases() (list []hostileCase) {
 	return list
 }
 
-// figures are the numbers that the test prints.
+// figures contains the numbers that the test prints.
 type figures struct {
 	mu                                        sync.Mutex
 	cases, calls, answers, unasked, processes int

@@ -18,7 +18,7 @@ type limitCase struct {
 	models, more   string        // the configuration that sets the limit; models contains settings of the model
 	question       string        // a question whose answer reaches the limit
 	rules          []openai.Rule // rules for the model's answer
-	line           string        // the line that people see, with {id} for the turn's id
+	line           string        // the line that people see; {id} stands for the turn's id
 	stop           string        // the expected reason in the Result
 	logged, reason string        // another log line that must exist, and the reason that it contains
 	told           string        // a text that the model receives; empty: none

@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 		serveHostile(os.Args[2:])
 		return
 	}
-	// The command keepName is recognized by its argument, because it has the environment of the MCP server that it
-	// starts.
+	// Recognize the command keepName by its argument, because this command has the environment of the MCP server that
+	// it starts.
 	if os.Getenv(playsProgram) != "" || len(os.Args) > 1 && os.Args[1] == keepName {
 		os.Exit(run())
 	}

@@ -137,7 +137,7 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	const drops = 20
 	var places, answers []string
 	for i := range drops {
-		if i%10 == 9 { // the session will be lost, and only the session reports a person's first message
+		if i%10 == 9 { // Discord will discard the session, and without the session, the bot would miss a person's first message
 			d.await(places[i-1], answers[i-1])
 		}
 		question := fmt.Sprintf("words: %d", 20+i)
@@ -209,7 +209,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 	const kills = 8
 	for round := 1; round <= kills; round++ {
 		ask(round)
-		if random.IntN(2) == 0 { // half of the time, wait, so that the answer may have begun when the daemon is killed
+		if random.IntN(2) == 0 { // in half of the rounds, wait, so that the answer may have begun when the daemon is killed
 			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // processes have no virtual time
 		}
 		daemon.signal(syscall.SIGKILL)

@@ -32,7 +32,7 @@ func database(t *testing.T, dsn string) sections {
 	return sections{more: fmt.Sprintf("store: {dsn_file: %q}", file)}
 }
 
-// The daemon and every command work with a database in the same way as with a file.
+// The daemon and every command must work with a database in the same way as with a file.
 func TestPostgreSQLDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

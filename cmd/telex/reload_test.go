@@ -89,7 +89,7 @@ func (r *reloadable) asked() string {
 	return string(list[len(list)-1].Body)
 }
 
-// Every section of the configuration can change without a restart.
+// A reload must be able to change every section of the configuration.
 func TestReloadSections(t *testing.T) {
 	t.Parallel()
 	r := newReloadable(t, sections{})
@@ -477,7 +477,7 @@ func TestHangup(t *testing.T) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(shown, terminal) // ends when the terminal is closed
+		_, _ = io.Copy(shown, terminal) // Copy returns when the terminal is closed
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

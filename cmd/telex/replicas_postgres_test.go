@@ -119,7 +119,7 @@ func (r *replica) run(t *testing.T) {
 	})
 }
 
-// tell runs an operator's command on the daemon's machine.
+// tell runs telex with args, as an operator on the machine of replica r would.
 func (r *replica) tell(t *testing.T, code int, args ...string) (stdout string) {
 	t.Helper()
 	stdout, _ = r.command(t, code, append(args, "--config", r.config)...)
@@ -140,7 +140,7 @@ type shared struct {
 	}
 }
 
-// sees returns the replicas that a daemon reports.
+// sees returns the list of replicas that the daemon r reports.
 func (r *replica) sees(t *testing.T) (s shared) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.tell(t, exitDone, "replicas", "--json")), &s); err != nil {
@@ -261,7 +261,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	elsewhere, config := newState(t), w.config(database(t, dsn))
 	wantOwners(t, elsewhere, config, a.sees(t), owned)
 
-	// Each daemon has its own endpoint for terminals, and keeps its conversations.
+	// Each daemon has an endpoint of its own for terminals, and keeps the conversations at these terminals.
 	for i, r := range list {
 		question := fmt.Sprintf("say: this is terminal %d", i)
 		wantText(t, "chat", r.tell(t, exitDone, "chat", question), fmt.Sprintf("this is terminal %d", i))
@@ -357,7 +357,7 @@ func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	}
 }
 
-// A client of the API may use any daemon, because all daemons have the same sessions and responses.
+// A client of the API may use any daemon, because all daemons share the sessions and responses.
 func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -496,7 +496,7 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	if len(w.texts(ada+1)) > 0 {
 		grows = append(grows, ada+1)
 	}
-	w.await("the answers", func() bool { // check for the whole answer, because an interrupted text has no cursor either
+	w.await("the answers", func() bool { // wait for the whole answer, because an interrupted text has no cursor either
 		for _, chat := range grows {
 			if w.texts(chat)[0] != openai.Answer("words: 120") {
 				return false

@@ -50,7 +50,7 @@ func TestRestartKeepsTheConversation(t *testing.T) {
 	}
 }
 
-// /stop closes the model's connection at once, between two tokens.
+// The command /stop must close the connection to the model at once, even between two tokens.
 func TestStopClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 50})

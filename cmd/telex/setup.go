@@ -32,7 +32,7 @@ func setupCommand() *cobra.Command {
 			}
 			o.In, o.InEnvironment = os.Stdin, secrets == "environment"
 			if state, err := term.GetState(int(os.Stdin.Fd())); err == nil {
-				defer func() { _ = term.Restore(int(os.Stdin.Fd()), state) }() // restores the echo after Ctrl-C
+				defer func() { _ = term.Restore(int(os.Stdin.Fd()), state) }() // turns the echo of the terminal on again after Ctrl-C
 				o.ReadSecret = func() (string, error) {
 					text, err := term.ReadPassword(int(os.Stdin.Fd()))
 					return string(text), err

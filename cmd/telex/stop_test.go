@@ -88,7 +88,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for p.running() && time.Since(began) < patience {
-		_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if the process has just ended
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // Signal fails if the process has just ended
 		<-again.C
 	}
 	p.exit(patience)
@@ -159,7 +159,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	p := launch{
 		env: []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=3000000"},
-		// The shell replaces itself by the program, so that WATCHDOG_PID is the program's process id.
+		// The shell replaces itself with the program, so that WATCHDOG_PID is the program's process id.
 		wrap: []string{"/bin/sh", "-c", `WATCHDOG_PID=$$ exec "$0" "$@"`},
 	}.start(t, "run", "--config", w.config(sections{}))
 	if got := m.hear(); got != "READY=1" {

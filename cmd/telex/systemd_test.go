@@ -194,7 +194,7 @@ func TestSystemd(t *testing.T) {
 	m.run("dpkg", "--install", "/root/telex.deb")
 	t.Cleanup(func() {
 		if m.boot != nil {
-			_, _ = m.output("dpkg", "--purge", "telex") // a later run uses the same file system
+			_, _ = m.output("dpkg", "--purge", "telex") // the next run of the tests uses the same file system
 		}
 	})
 	m.checkInstalled()

@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// Usage is grouped and summed, with a running daemon and without one.
+// telex usage must group and sum the usage, both while a daemon runs and while none runs.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	const group, bob = -2002, 1002

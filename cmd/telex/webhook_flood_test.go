@@ -50,7 +50,7 @@ func TestWebhookFlood(t *testing.T) {
 	d.stop()
 }
 
-// noise sends one request and checks the status.
+// noise sends one request with a random body and checks the status of the response.
 func noise(t *testing.T, random *rand.Rand, address string) {
 	body := make([]byte, random.IntN(2000))
 	for i := range body {
