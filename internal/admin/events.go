@@ -45,7 +45,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn := http.NewResponseController(w)
-	if err := conn.SetReadDeadline(time.Time{}); err != nil { // the server's read deadline would end the request
+	if err := conn.SetReadDeadline(time.Time{}); err != nil { // otherwise, the server's read deadline would end this long request
 		s.Log.Debug("the status page can't be kept open", slog.Any("error", err))
 		return
 	}

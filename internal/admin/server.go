@@ -29,7 +29,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Limits of connections and requests.
+// These constants limit connections and requests.
 const (
 	headerTime     = 5 * time.Second
 	readTime       = 10 * time.Second
@@ -77,7 +77,7 @@ func (s *Server) Open(ctx context.Context) (err error) {
 }
 
 // Abandon stops listening on the address. Call Abandon if you will never call Serve.
-func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
+func (s *Server) Abandon() { _ = s.listener.Close() } // an error of Close has no consequence
 
 // Address returns the address on which the server listens after Open.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }

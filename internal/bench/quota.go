@@ -23,7 +23,7 @@ func (p *process) limit(share float64) error {
 	root, files := "/sys/fs/cgroup/cpu", map[string]string{
 		"cpu.cfs_period_us": strconv.FormatInt(period, 10), "cpu.cfs_quota_us": strconv.FormatInt(quota, 10),
 	}
-	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil { // control groups version 2
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil { // this machine uses control groups version 2
 		root, files = "/sys/fs/cgroup", map[string]string{"cpu.max": fmt.Sprintf("%d %d", quota, period)}
 	}
 	group := filepath.Join(root, fmt.Sprintf("telex-bench-%d", p.Cmd.Process.Pid))

@@ -25,7 +25,7 @@ type bot interface {
 	stop() error
 }
 
-// The names of the bots to which telex is compared.
+// These are the names of the bots with which the bench compares telex.
 const (
 	naiveBot  = "naive"
 	readerBot = "reader"
@@ -44,7 +44,7 @@ func (s scenario) bots(binary string) []candidate {
 		}
 		return p, nil
 	}}}
-	if s.hourly.conversations > 0 { // a daemon with SQLite has no statements to count
+	if s.hourly.conversations > 0 { // the bench can't count the statements of a daemon with SQLite
 		list = nil
 	}
 	for _, n := range s.replicas {

@@ -42,7 +42,7 @@ type RealModel struct {
 // demoKey is the API key of the models' stand-ins. The key is not a secret.
 const demoKey = "demo"
 
-// demo holds everything that runs.
+// demo contains all running parts of the demo.
 type demo struct {
 	o        Options
 	dir      string // directory with the configuration, the state and the log

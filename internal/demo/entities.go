@@ -12,7 +12,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// tags returns the HTML tags for one of Telegram's formats. Entities and rich messages name formats alike.
+// tags returns the HTML tags for one of Telegram's formats. A format has the same name in entities and in rich
+// messages.
 func tags(format string) (open, closing string) {
 	if tag, ok := map[string]string{
 		"bold": "strong", "italic": "em", "underline": "u", "strikethrough": "del", "code": "code", "marked": "mark",

@@ -69,7 +69,7 @@ type state struct {
 	Gates   [2]gateCounts
 	Model   string // name of the first model
 	Light   string
-	Actions int // number of all actions in Home Assistant so far
+	Actions int // number of calls of Home Assistant's light services so far
 	Score   score
 	Latency time.Duration
 

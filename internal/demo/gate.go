@@ -33,7 +33,7 @@ type gate struct {
 	counts gateCounts
 }
 
-// gateCounts contains the mode of a gate and the numbers of its requests.
+// gateCounts contains the mode of a gate, and figures about its requests.
 type gateCounts struct {
 	Mode    mode
 	Asked   int // number of requests for an answer
@@ -80,7 +80,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
-// enter counts a request, and reports whether it may pass.
+// enter counts a request, and reports whether the gate lets the request through.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

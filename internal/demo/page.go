@@ -152,7 +152,7 @@ func latencies() []choice {
 
 // update is the data of one event that is sent to the browser.
 type update struct {
-	All   bool       `json:"all,omitempty"` // Parts contains all messages; the browser removes any other message
+	All   bool       `json:"all,omitempty"` // Parts contains all messages, so the browser removes messages that are not among them
 	Parts []fragment `json:"parts,omitempty"`
 	Gone  []string   `json:"gone,omitempty"`
 }
@@ -295,7 +295,7 @@ func attached(r *http.Request) (*attachment, error) {
 	return &attachment{Name: head.Filename, Mime: kind, Content: content}, nil
 }
 
-// column returns the column that a form names.
+// column returns the column whose name a form contains.
 func (p *page) column(r *http.Request) (*column, error) {
 	key := r.FormValue("column")
 	for _, c := range p.columns {

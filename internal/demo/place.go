@@ -65,7 +65,7 @@ type screen struct {
 
 // figures describe how much of a place's rate limit is used, according to the calls that its stand-in recorded.
 type figures struct {
-	Limit       string // the limit in words
+	Limit       string // description of the limit in words
 	Used, Max   int
 	Calls       int // number of calls that change what people see
 	Refused     int // number of calls refused with 429

@@ -2,7 +2,7 @@ package demo
 
 import "sync"
 
-// pulse wakes all goroutines that wait for a change.
+// pulse wakes all goroutines that wait for a change of the demo's state.
 type pulse struct {
 	mu   sync.Mutex
 	next chan struct{}

@@ -16,7 +16,7 @@ import (
 // errNeverHit means that the situation in which the trial wanted to kill the daemon never occurred.
 var errNeverHit = errors.New("the instant never comes")
 
-// campaign is one run of the test.
+// campaign describes one run of the program killtest.
 type campaign struct {
 	binary   string
 	seed     uint64

@@ -171,7 +171,7 @@ func (t *trial) memory(ctx context.Context, h home) error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// blocked reports whether the store had a rate-limit block for the chat.
+// blocked reports whether the store contained a wait after a 429 that applies to the chat.
 func (l left) blocked(id int64) bool {
 	return slices.ContainsFunc(l.blocks, func(b chat.Block) bool { return b.Chat == chatID(id) })
 }

@@ -10,8 +10,8 @@ import (
 // percentile of the times for which replies stand still without a restart.
 const maxInterruption = 2 * time.Second
 
-// near is how long an event may have effects. Another replica takes over within seconds, but for a minute the
-// platform's limits still count the calls of the previous replica.
+// near is the time after an event in which the event may still have effects. Another replica takes over within
+// seconds, but for a minute the platform's limits still count the calls of the previous replica.
 const near = 75 * time.Second
 
 // interruption is how much longer a growing reply stood still between two changes than expected. The expected time

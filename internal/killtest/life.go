@@ -27,7 +27,7 @@ agent: {context: false, system_prompt: "%s"}
 type settings struct {
 	interval float64 // seconds between two edits
 	prompt   string  // the system prompt
-	more     string  // further sections
+	more     string  // further sections of the configuration
 }
 
 // initialSettings returns the settings of a daemon before any reload.

@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// shortKills is the number of random kills with the flag for a short run.
+// shortKills is the number of kills at random moments if the flag -short is set.
 const shortKills = 10
 
 // run parses the arguments, runs the trials and prints the results.

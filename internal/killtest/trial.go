@@ -98,7 +98,7 @@ func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	return true, nil
 }
 
-// finish starts the last daemon, waits for the answers, and compares them with the expected ones.
+// finish starts the last daemon, waits for the answers, and compares them with the expected answers.
 func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	t.before = t.known(t.questions[0].chat)
 	last, err := h.start(len(t.strikes))

@@ -23,7 +23,7 @@ type planner struct {
 	told string // result of the last tool call, as the model received it
 }
 
-// The names of the model and the tool, and the duration of a tool call.
+// These constants are the names of the model and the tool, and the duration of a tool call.
 const (
 	plannerName = "planner"
 	lever       = "pull"

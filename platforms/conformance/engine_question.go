@@ -162,7 +162,7 @@ func newPlanner() *planner {
 	return &planner{before: "I look at the lever, and now I pull it.", after: "The lever is down, as you asked.", proposal: "Pull the *lever* by_hand"}
 }
 
-// question is a visible question for approval in a chat.
+// question describes a question for approval that is visible in a chat.
 type question struct {
 	ref     chat.MessageRef
 	text    string
@@ -171,7 +171,7 @@ type question struct {
 	seen    int // number of versions that the chat's messages had before the question
 }
 
-// button returns the ID of a button by its label.
+// button returns the ID of the button with the given label.
 func (q question) button(h *testGateway, label gateway.TextKey) string {
 	h.Helper()
 	i := slices.IndexFunc(q.buttons, func(a chat.Action) bool { return a.Label == gateway.DefaultTexts()[label] })

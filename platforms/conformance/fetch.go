@@ -13,7 +13,7 @@ import (
 // enough is a size limit in bytes. All attachments of these cases are smaller.
 const enough = 1 << 20
 
-// attached returns a file with the given size, for a person to send.
+// attached returns a file of the given size, which a person can send.
 func attached(size int) File {
 	return File{Name: "notes.txt", Content: bytes.Repeat([]byte("ünïcödé 🦊\r\n\x00--\n"), size/21+1)[:size]}
 }

@@ -27,10 +27,10 @@ func flowing(text string) answer {
 // of words, Markdown delimiters and graphemes.
 const pieceSize = 3
 
-// model is a Runner with fixed answers.
+// model is a Runner that gives a fixed answer to each question.
 type model struct {
 	mu      sync.Mutex
-	answers map[string]answer // by a word that the question contains
+	answers map[string]answer // the answers, each by a word that the question contains
 	ended   map[string]time.Time
 	runs    map[string]int
 	running int // number of answers that the model is writing

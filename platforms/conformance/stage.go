@@ -100,7 +100,7 @@ func (b *Log) String() string {
 	return b.buf.String()
 }
 
-// InOrder sorts versions of several messages by time.
+// InOrder sorts the versions of several messages by time.
 func InOrder(list []Version) []Version {
 	slices.SortStableFunc(list, func(a, b Version) int { return a.At.Compare(b.At) })
 	return list

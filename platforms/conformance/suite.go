@@ -41,8 +41,8 @@ func Run(t *testing.T, create Factory) {
 	t.Logf("conformance:\n%s", column.String())
 }
 
-// The attributes of a case's test: the name of the case, and the ability that the platform lacks if the case did not
-// run.
+// These are the attributes of the subtest that runs a case: the name of the case, and the ability that the platform
+// lacks if the case did not run.
 const (
 	AttrCase  = "case"
 	AttrLacks = "lacks"
@@ -63,7 +63,7 @@ type testCase struct {
 	run  func(s *scene)
 }
 
-// scene is a world with the adapter under test.
+// scene consists of a world and of the adapter under test.
 type scene struct {
 	*testing.T
 	World
@@ -367,7 +367,7 @@ func (s *scene) calls() []call {
 // longer ignores its context.
 const promptly = 100 * time.Millisecond
 
-// pass lets virtual time pass.
+// pass waits for the time d in virtual time.
 func pass(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // the suite runs in synctest bubbles only, where a sleep takes no real time.
 }

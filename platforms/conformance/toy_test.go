@@ -26,7 +26,7 @@ type toy struct {
 	messages []*toyMessage
 	drafts   map[chat.Target]toyDraft
 	inbox    []chat.Inbound
-	news     chan struct{} // closed and replaced when a message arrives
+	news     chan struct{} // closed and replaced by a new channel when a message arrives
 	repeats  bool
 	faults   map[chat.Op][]Fault
 	fetching []Fault

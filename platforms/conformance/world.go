@@ -36,7 +36,7 @@ type World interface {
 
 	// Shown returns the texts of the bot's messages in a chat, oldest first. The text of a file is its caption.
 	Shown(to chat.Target) []string
-	// Files returns the files among the bot's messages in a chat.
+	// Files returns the files that the bot has sent to a chat and that are still visible.
 	Files(to chat.Target) []File
 	// Drafts returns the drafts that are visible in a chat.
 	Drafts(to chat.Target) []string
@@ -211,7 +211,7 @@ type Version struct {
 // Rates selects the rates that a platform enforces.
 type Rates uint8
 
-// The rates.
+// These are the values of Rates.
 const (
 	Published Rates = iota // the platform's published rates
 	Halved                 // hidden rates: half as many calls per time as published, with the same bursts
@@ -227,7 +227,7 @@ type File struct {
 // Connection says whether and how an adapter's connection to the platform fails.
 type Connection uint8
 
-// The connections.
+// These are the values of Connection.
 const (
 	Proper      Connection = iota
 	WrongSecret            // the platform refuses the credentials
@@ -237,7 +237,7 @@ const (
 // Fault is a failure of one call.
 type Fault uint8
 
-// The faults.
+// These are the values of Fault.
 const (
 	RateLimit    Fault = iota // the platform refuses the call with 429; the bot may retry it after RetryAfter
 	ServerError               // an error of the platform itself; the call has no effect
@@ -256,6 +256,6 @@ type Saying struct {
 	Text    string
 	Mention bool            // the text begins with a mention of the bot
 	Command bool            // the text is a command as people type it, with a slash
-	ReplyTo chat.MessageRef // the bot's message to which this message replies; empty: none
+	ReplyTo chat.MessageRef // the bot's message to which this message replies; empty: no reply
 	Edited  string          // the person changes the text to this right after writing; empty: no change
 }

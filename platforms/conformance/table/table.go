@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// The attributes by which the suite reports a case's name and a missing ability. attrCase and attrLacks repeat two
+// By these attributes, the suite reports the name of a case and a missing ability. attrCase and attrLacks repeat two
 // constants of package conformance, which a program can't import because package conformance depends on package
 // testing.
 const (
@@ -28,15 +28,15 @@ const suite = "TestConformance"
 // event is a line of `go test -json`; see `go doc cmd/test2json`.
 type event struct {
 	Action, Package, Test, Output string
-	Key, Value                    string // Action attr
+	Key, Value                    string // set if Action is "attr"
 }
 
-// The states of a cell.
+// These are the states of a cell.
 const (
 	ok      = "ok"
 	failed  = "FAILED"
 	skipped = "SKIPPED" // counts as a failure, because the suite itself never skips a case
-	started = "DIED"    // the state until the output contains the end of the case
+	started = "DIED"    // the state until the output says that the case has ended
 	missing = "-"
 )
 
@@ -75,7 +75,7 @@ func (c *column) cellOf(name string) *cell {
 // table collects the results of the tests.
 type table struct {
 	columns []*column
-	tests   map[string]*cell // by package and test
+	tests   map[string]*cell // the cell of each test, by package and test
 	broken  []string         // failed packages, and failed tests that are not cases
 	output  map[string]*strings.Builder
 }
@@ -138,7 +138,7 @@ func (t *table) addEvent(e event) {
 	}
 }
 
-// recordOther handles the events of packages, and of tests that are not cases.
+// recordOther handles events about packages, and about tests that are not cases.
 func (t *table) recordOther(key string, e event) {
 	switch e.Action {
 	case "output":
@@ -188,7 +188,8 @@ func (t *table) good() bool {
 	})
 }
 
-// otherFailures returns the packages that failed for other reasons than a case, such as a build error or a crash.
+// otherFailures returns the packages that failed although no case failed, for example because of a build error or a
+// crash.
 func (t *table) otherFailures() []string {
 	var packages []string
 	for _, key := range t.broken {
