@@ -32,8 +32,8 @@ func TestUrgentClassesGoFirst(t *testing.T) {
 	})
 }
 
-// D12: within a class, the call with the oldest content is granted first. If the contents have the same age, the first
-// request is granted first.
+// D12: among calls of the same class, the budget must first grant the call whose content is oldest. If the contents
+// have the same age, the budget must first grant the call that was requested first.
 func TestStalestGoesFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
@@ -117,8 +117,8 @@ func TestNobodyStarves(t *testing.T) {
 	})
 }
 
-// D4, F19: no call is granted in a blocked scope before the block ends. When it ends, the waiting calls are granted at
-// once. A block does not delay calls in other scopes.
+// D4, F19: before a block ends, the budget must grant no call in the blocked scope. When the block ends, the budget
+// must grant the waiting calls at once. A block must not delay calls in other scopes.
 func TestBlockAppliesToItsScope(t *testing.T) {
 	message := func(to chat.ChatID, id chat.MessageID) chat.Call {
 		c := call(to, chat.ClassFinal)
@@ -282,7 +282,7 @@ func TestAgeOfContent(t *testing.T) {
 	})
 }
 
-// A block also applies to tickets that were already waiting.
+// A block must also apply to tickets that were already waiting when it began.
 func TestBlockAppliesToWaitingTickets(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(1, time.Second, 1)

@@ -21,11 +21,11 @@
 // at most a third longer than the shortest possible one. If the shortest possible round trip is shorter than that, a
 // few calls arrive too early, and the platform may answer with a 429.
 //
-// Previews leave one call of each limit to finals and first displays, and typing indicators leave two calls. While
-// calls wait in a scope, the Budget spreads the previews of this scope evenly over the limit's window. So a final whose
-// reserved call another final has just used waits for only one interval of the limit. When the endpoint's limits block
-// some kinds of calls, the search through the queue skips those kinds. A final of many parts announces how many calls
-// it needs. Later finals leave room for those announced calls that the limit would otherwise delay.
+// Previews leave one call of each limit to finals and first displays, and typing indicators leave two calls. While calls wait
+// in a scope, the Budget spreads the previews of this scope evenly over the limit's window. So if another final has just used
+// the call that previews left unused, a final waits for only one interval of the limit. When the endpoint's limits block some
+// kinds of calls, the search through the queue skips those kinds. A final of many parts announces how many calls it needs.
+// Later finals leave room for those announced calls that the limit would otherwise delay.
 //
 // After a response with status 429, the Budget grants no call of the refused kinds in the blocked scope until the block
 // ends. After the block, previews slow down to the number of calls that the platform accepted, or to half of the limit,

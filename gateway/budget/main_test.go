@@ -42,7 +42,7 @@ func overall(count int, window time.Duration, burst int) chat.Limit {
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: count, Window: window, Burst: burst}
 }
 
-// call returns a send to a chat.
+// call returns a call that sends a message to a chat.
 func call(to chat.ChatID, class chat.Class, limits ...chat.Limit) chat.Call {
 	return chat.Call{To: chat.Target{Chat: to}, Op: chat.OpSend, Class: class, Since: time.Now(), Limits: limits}
 }

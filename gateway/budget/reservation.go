@@ -57,7 +57,7 @@ func (m *meter) reserveNext(t *Ticket, now time.Time) {
 }
 
 // pace returns the minimum time between two calls of t's reply: the shortest round trip or the longest interval of a
-// limit, ignoring the meter without.
+// limit. pace leaves out the limit of the meter without.
 func (t *Ticket) pace(without *meter) time.Duration {
 	d := t.budget.trips.shortest
 	for _, m := range t.meters {

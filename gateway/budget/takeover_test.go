@@ -15,7 +15,7 @@ import (
 // spell is a period in which one of two processes owns a chat and makes calls there.
 type spell struct {
 	lasts  time.Duration
-	pauses []time.Duration // waits before the calls, repeated cyclically; none: the process makes every call as soon as it may
+	pauses []time.Duration // pauses before the calls, repeated cyclically; none: the process makes every call as soon as it may
 	class  chat.Class
 }
 
