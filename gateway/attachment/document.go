@@ -13,7 +13,7 @@ import (
 
 const (
 	readTime = 5 * time.Second // timeout for reading one document
-	maxPages = 300             // maximum number of pages that are read of a PDF
+	maxPages = 300             // maximum number of pages that are read from a PDF
 )
 
 // errOtherKind means that a ZIP archive is not a DOCX, XLSX or EPUB file.

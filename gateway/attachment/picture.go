@@ -25,8 +25,8 @@ const (
 	jpegQuality = 85
 
 	maxPixels  = 50_000_000
-	maxSide    = 30_000      // pixels
-	maxDecoded = 200_000_000 // bytes: four for each of maxPixels
+	maxSide    = 30_000      // maximum width or height, in pixels
+	maxDecoded = 200_000_000 // maximum size of a decoded picture, in bytes: four for each of maxPixels
 )
 
 // Picture is a picture in a format that models accept: JPEG, PNG or WebP, without metadata.
