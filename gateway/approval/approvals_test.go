@@ -77,8 +77,8 @@ func call(change ...func(*agent.Proposal)) agent.Proposal {
 	return p
 }
 
-// approve asks for an approval, and calls the function meanwhile while the request waits. approve must be called in a
-// synctest bubble.
+// approve asks people to approve a tool call, and calls the function meanwhile during the wait for their decision.
+// approve must be called in a synctest bubble.
 func (t *turn) approve(ctx context.Context, p agent.Proposal, meanwhile func()) (v agent.Verdict, err error) {
 	done := make(chan struct{})
 	go func() {

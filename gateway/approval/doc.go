@@ -3,7 +3,7 @@
 // An Approvals value belongs to one turn. The goroutine that runs the model proposes a tool call and waits for the
 // decision. The conversation's actor passes a person's decision to the waiting goroutine. Each proposal and each
 // decision is stored as a step in the turn's journal. When a process resumes the turn after a restart, it asks people
-// again under the same id, and applies the decisions that people made before.
+// again about the same proposals, with the same ids, and applies the decisions that people made before.
 //
 // A proposal passes through these states:
 //

@@ -24,7 +24,7 @@ type Journal struct {
 	run     int                // number of this attempt to run the turn, counted from 1
 	handed  int                // number of attempts that a shutdown or a lost lease ended
 	usage   []agent.ModelUsage // last stored usage
-	begun   []string           // ids of the begun tool calls that change something
+	begun   []string           // ids of the tool calls that have begun and change something
 	changed atomic.Bool        // a tool call that changes something has begun, in this process or an earlier one
 	failed  bool               // a step could not be stored; steps that contain only usage do not count
 }

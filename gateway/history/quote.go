@@ -18,9 +18,9 @@ const (
 	MaxThreadMessages = 40       // maximum number of messages that are read from a thread
 )
 
-// Quoted returns the text and the provenance of a message that m refers to, for the model. The parameter files is the
-// text of the message's attachments. If the platform hides the content of the message, the returned text says so. If
-// the message has neither text nor files, Quoted returns an empty text. Even the text of a message that the bot wrote
+// Quoted returns, for the model, the text and the provenance of a quoted message. The parameter files is the text of
+// the message's attachments. If the platform hides the content of the message, the returned text says so. If the
+// message has neither text nor files, Quoted returns an empty text. Even the text of a message that the bot wrote
 // counts as outside content, because the bot may repeat something that it read elsewhere.
 func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	if q.Hidden {
@@ -45,9 +45,9 @@ func below(text, more string) string {
 	return text + more
 }
 
-// Thread returns, as one text for the model, the messages of a thread from before the bot was asked there. If there are
-// no such messages, Thread returns "". The parameter files is the text of the attachments of the thread's messages. If
-// the thread is too long, Thread leaves out messages between the first message and the newest ones.
+// Thread returns, as one text for the model, the messages that people wrote in a thread before they asked the bot there. If
+// there are no such messages, Thread returns "". The parameter files is the text of the attachments of the thread's messages.
+// If the thread is too long, Thread leaves out messages between the first message and the newest ones.
 func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	var lines []string
 	for _, q := range quotes {

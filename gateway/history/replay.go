@@ -176,7 +176,7 @@ type Change struct {
 }
 
 // Changes returns the tool calls of a turn that changed something, or may have done so. The parameter begun contains
-// the ids of the turn's begun tool calls that change something.
+// the ids of the turn's tool calls that have begun and change something.
 func Changes(messages []agent.Message, begun []string) []Change {
 	names, outcomes := make(map[string]string), make(map[string]agent.CallOutcome)
 	for _, m := range messages {
