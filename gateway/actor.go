@@ -28,7 +28,7 @@ type actor struct {
 	orders  []func()      // functions that other goroutines let the actor run, for example for an operator
 	started bool          // the actor's goroutine runs, so only this goroutine may use left; guarded like inbox
 	given   time.Time     // when the oldest entry of inbox and orders arrived; zero: both are empty; guarded like inbox
-	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
+	news    chan struct{} // capacity 1: signals that the inbox or the gateway has changed, or that an answer has ended
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
 	handed  []string                         // ids of turns that a shutdown left to the next process
@@ -37,7 +37,7 @@ type actor struct {
 	taken   map[string]time.Time             // when each turn was taken over from another replica, by turn id
 	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: no need
 	queue   queue.Queue                      // messages that wait for their turn
-	owed    []note                           // fixed lines that the actor still has to send; see pay
+	owed    []note                           // lines with a fixed text that the actor still has to send; see pay
 	turn    *turn                            // the running turn; nil if no turn runs
 	parked  []*turn                          // earlier turns that are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
@@ -49,8 +49,9 @@ type actor struct {
 	arrived atomic.Bool                      // another answer has removed the running turn's draft, which must be sent again
 }
 
-// maxFixedLines is the maximum number of fixed lines that are being sent in one conversation at the same time.
-// Without maxFixedLines, a person who repeats a command quickly could start any number of calls to the platform.
+// maxFixedLines is the maximum number of lines with a fixed text, such as answers to commands, that are being sent in
+// one conversation at the same time. Without this limit, a person who repeats a command quickly could start any number
+// of calls to the platform.
 const maxFixedLines = 5
 
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
@@ -73,7 +74,7 @@ func (a *actor) poke() {
 // because their questions are older than the new messages.
 func (a *actor) run() {
 	defer a.answers.Wait()
-	defer func() { // remove the remaining signs, because the next owner of the chat does not get this map
+	defer func() { // remove the signs of waiting messages, because the next owner of the chat does not know them
 		for _, over := range a.marked {
 			if over != nil {
 				close(over)
@@ -165,7 +166,8 @@ func (a *actor) resumeFirst() {
 	a.guard(rec.Messages, func() { a.resume(rec) })
 }
 
-// hasWork reports whether turns, messages or fixed lines wait. Commands never wait, because the actor runs them at once.
+// hasWork reports whether turns, messages or lines with a fixed text wait. Commands never wait, because the actor runs
+// them at once.
 func (a *actor) hasWork() bool { return len(a.left)+a.queue.Len()+len(a.owed) > 0 }
 
 // idle waits until the duration d has passed or poke wakes the actor.
@@ -225,8 +227,8 @@ func (a *actor) sort(m queue.Message) {
 	}
 }
 
-// ask queues a message for a turn. Depending on the configured busy mode, the message interrupts the running turn or
-// is offered to it.
+// ask queues a message for a turn. Depending on the configured busy mode, the message interrupts the running turn, or
+// is offered to the turn, which may then answer it too.
 func (a *actor) ask(m queue.Message) {
 	if v := a.g.meter.Look(a.conversation, a.person(m.Inbound)); v != access.Fine {
 		a.refuse(v, m.Inbound)
@@ -329,7 +331,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 		return
 	}
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
-	if errors.Is(err, chat.ErrManyRequests) { // other replicas issued the last codes at the same time
+	if errors.Is(err, chat.ErrManyRequests) { // other replicas have just issued the last codes that are allowed
 		a.log.Info("message refused: too many people wait to be let in", slog.String("person", a.person(in).String()))
 		a.drop(in)
 		return

@@ -346,7 +346,7 @@ func TestSteeringKeepsTheOrder(t *testing.T) {
 		h.say(t, ask("d"))
 		later(50 * time.Millisecond)
 		quoting := ask("e")
-		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // a message that quotes a picture can't steer it either
+		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // nor is a message that quotes a picture
 		h.say(t, quoting)
 		later(10 * time.Second)
 		if q := h.question(); !strings.Contains(q.Text, "e") || len(q.Images) != 1 {

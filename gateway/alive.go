@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// An endpoint hangs if storing one message takes longer than stuckAccept, or if the adapter's Run is called again more
-	// than stuckRetry too late.
+	// An endpoint hangs if storing one message takes longer than stuckAccept, or if the next call of the adapter's Run is
+	// late by more than stuckRetry.
 	stuckAccept = 2 * time.Minute
 	stuckRetry  = 2 * time.Minute
 	// A conversation hangs if its actor does not read its inbox for stuckActor. The actor reads its inbox between two

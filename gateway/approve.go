@@ -92,7 +92,8 @@ func inCode(line string) string {
 	return mark + line + mark
 }
 
-// backticks returns a run of at least the given number of backticks that is longer than every run in the text.
+// backticks returns a sequence of backticks that is longer than every sequence of backticks in the text. The parameter
+// least is its minimum length.
 func backticks(text string, least int) string {
 	run, longest := 0, least-1
 	for i := range len(text) {

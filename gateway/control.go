@@ -22,8 +22,8 @@ type Histories interface {
 	// the same transaction, as Begin does, so that the command /undo does not run again after a crash. If says has no id,
 	// Undo begins no turn.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
-	// Forget deletes the history entries and the summary of a conversation, but keeps the chosen model. A turn that runs
-	// while Forget is called later adds only its usage, and no entries.
+	// Forget deletes the history entries and the summary of a conversation, but keeps the chosen model. If a turn runs
+	// while Forget is called, the turn adds only its usage when it ends, and no entries.
 	Forget(ctx context.Context, c chat.Conversation) error
 	// Erase deletes the history entries of those turns in a conversation that answer a person's questions, and keeps the
 	// person's running turns from adding entries. Erase also deletes the summary, because the summary may repeat something
@@ -85,8 +85,8 @@ func stands(p chat.Part) bool {
 	return p.Index >= 0 && p.Text != "" && slices.Contains([]chat.PartState{chat.PartStands, chat.PartSealed, chat.PartStreams, chat.PartResent}, p.State)
 }
 
-// answersCommand reports whether a turn shows a fixed answer: to a command other than /retry, to a request for
-// access, to the opening of a pane, or to no message.
+// answersCommand reports whether a turn shows an answer with a fixed text. Such a turn answers a command other than
+// /retry, a request for access, the opening of a pane, or no message at all.
 func answersCommand(rec chat.Turn) bool {
 	n := len(rec.Messages)
 	if n == 0 {
@@ -96,7 +96,8 @@ func answersCommand(rec chat.Turn) bool {
 	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.AccessRequest || last.Kind == chat.Opened
 }
 
-// tells reports whether the turn only delivers a fixed answer that an earlier process stored, such as the answer to a command.
+// tells reports whether the turn only delivers an answer with a fixed text that an earlier process stored, such as the
+// answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
 // leave ends a turn that an earlier process began. The turn's reply gets no further text. The parameter g is what the

@@ -14,8 +14,8 @@ type Facts interface {
 	// Facts returns the facts about a person, oldest first.
 	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
 	// Remember stores a fact with an id and the time. Remember stores nothing if the store already contains a fact about
-	// the person with this text. Remember also stores nothing if the store already contains most facts about the person.
-	// Calls of Remember for one person run one after the other, even calls of different processes.
+	// the person with this text. Remember also stores nothing if the number of stored facts about the person has already
+	// reached the limit most. Calls of Remember for one person run one after the other, even calls of different processes.
 	Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error)
 	// ForgetFact deletes one fact and reports whether it existed.
 	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)

@@ -98,7 +98,7 @@ type Gateway struct {
 	refused   *access.Throttle // limits notices to people with access, by person and reason
 	strangers *access.Throttle // limits log entries about people without access; separate, because such people could fill refused
 	coded     *access.Throttle // people who recently got a pairing code; two replicas may both handle a person's request
-	expected  *access.Throttle // people in groups who sent the first piece of a split message, of which more pieces follow
+	expected  *access.Throttle // people in groups from whom further pieces of a split message are expected
 
 	mu      sync.Mutex
 	actors  map[chat.Conversation]*actor
@@ -138,7 +138,7 @@ type configured struct {
 // return options that do not fit together.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
-// texts returns the fixed lines that people see, from the newest configuration.
+// texts returns the fixed texts that people see, from the newest configuration.
 func (g *Gateway) texts() Texts { return g.current().Texts }
 
 // New checks the options and returns a gateway that is not running yet.

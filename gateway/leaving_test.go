@@ -138,8 +138,8 @@ func TestReplicaThatStopsBeginsNothing(t *testing.T) {
 			return in
 		}
 		for _, m := range []chat.Inbound{
-			revised(chat.Text, "m2", "b"), revised(chat.Text, "m3", "c"), revised(chat.Edited, "m2", "b2"), // the answer runs in the same conversation
-			threaded(revised(chat.Text, "m4", "d")), threaded(revised(chat.Text, "m5", "e")), threaded(revised(chat.Deleted, "m4", "")), // here the answer runs in another conversation of the chat
+			revised(chat.Text, "m2", "b"), revised(chat.Text, "m3", "c"), revised(chat.Edited, "m2", "b2"), // in the running turn's conversation
+			threaded(revised(chat.Text, "m4", "d")), threaded(revised(chat.Text, "m5", "e")), threaded(revised(chat.Deleted, "m4", "")), // in another conversation of the chat
 		} {
 			r[1].say(t, m)
 			later(150 * time.Millisecond)

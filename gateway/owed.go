@@ -17,8 +17,8 @@ type note struct {
 	about    string // throttle key of a line that must not be repeated soon; empty: the line is always sent
 }
 
-// owe queues a fixed line that answers messages of one person. If the same line for this person is already queued, owe
-// only adds the messages to that line. So a person with many waiting messages gets one line for all of them.
+// owe queues a line with a fixed text that answers messages of one person. If the same line for this person is already queued,
+// owe only adds the messages to that line. So a person with many waiting messages gets one line for all of them.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, id: id, messages: messages})
 }
@@ -45,9 +45,9 @@ func (a *actor) forgive(who func(chat.UserID) bool) {
 	})
 }
 
-// pay sends the next queued line, unless a fixed line is already being sent. Because pay sends the lines one after the
-// other, many queued lines do not delay the answers to commands. While the gateway is stopping, pay sends no line,
-// because the next process answers the stored messages.
+// pay sends the next queued line, unless another line with a fixed text is already being sent. Because pay sends the
+// lines one after the other, many queued lines do not delay the answers to commands. While the gateway is stopping, pay
+// sends no line, because the next process answers the stored messages.
 func (a *actor) pay() {
 	if len(a.owed) == 0 || a.saying.Load() > 0 || a.g.isStopping() {
 		return
@@ -60,9 +60,9 @@ func (a *actor) pay() {
 	n.deliver()
 }
 
-// storeOwed stores the queued fixed lines. The actor calls storeOwed before it answers a later message. If the process
-// died before the lines were stored, the next process would take the messages of these lines for new questions, and
-// would answer them below the later message.
+// storeOwed stores the queued lines. The actor calls storeOwed before it answers a later message. If the process died
+// before the lines were stored, the next process would take the messages of these lines for new questions, and would
+// answer them below the later message.
 func (a *actor) storeOwed() {
 	for i := range a.owed {
 		if n := &a.owed[i]; n.deliver == nil {
@@ -71,8 +71,8 @@ func (a *actor) storeOwed() {
 	}
 }
 
-// prepareNote stores a fixed line that tells why messages get no answer, and returns the function that sends the line. The
-// throttle counts a line only when the line is stored, because a line that is not stored yet may still be dropped or lost.
+// prepareNote stores a line that tells people why their messages get no answer, and returns the function that sends the line.
+// The throttle counts a line only when the line is stored, because a line that is not stored yet may still be dropped or lost.
 func (a *actor) prepareNote(n note) (deliver func()) {
 	deliver = a.prepareAnswer(preview.Ending{Note: a.g.texts().line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {

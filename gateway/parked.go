@@ -18,8 +18,8 @@ import (
 // keeps an undone reply, and the gateway tries to deliver it again at the next message of the chat and at the next start.
 
 const (
-	// maxParked is the maximum number of replies that one conversation may deliver in the background. In addition,
-	// the conversation may deliver maxParked fixed lines in the background.
+	// maxParked is the maximum number of replies that one conversation may deliver in the background. In addition, the
+	// conversation may deliver maxParked lines with a fixed text in the background.
 	maxParked = 8
 	// maxUndone is the maximum age of an undone reply. The gateway does not try to deliver a reply older than maxUndone again.
 	maxUndone = 7 * 24 * time.Hour
@@ -63,8 +63,8 @@ func (a *actor) unanswered(t *turn) bool {
 	return t.why != nil && t.stoppedBy == nil && !t.void && !t.recovered && t.slot.Ending().Keep && !t.slot.Visible() && !t.journal.Changed()
 }
 
-// park parks the running turn, so that the conversation continues. park also stores and does everything about the
-// turn that later turns depend on.
+// park parks the running turn, so that the conversation continues. park also stores and applies those effects of the
+// turn on which later turns depend.
 func (a *actor) park() {
 	t := a.turn
 	a.turn, t.delivery.parked = nil, true

@@ -278,7 +278,7 @@ type script struct {
 	ended []error // for each turn: why its context had ended when the turn ended; nil: it had not ended
 	// answers contains the answer to each user message. The default is "re: " and the message.
 	answers     map[string]string
-	stop        map[string]agent.StopReason // fail with this reason after the answer's words
+	stop        map[string]agent.StopReason // the reason with which the turn fails after the answer's words
 	panics      bool
 	hangs       bool                // the model runs until the turn is ended
 	result      func(*agent.Result) // changes the result of a turn

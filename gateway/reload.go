@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A reload replaces all options at once. Each turn, fixed line and call uses the options that are current when it
-// begins, so that a reload interrupts nothing.
+// A reload replaces all options at once. Each turn, each line with a fixed text and each call uses the options that are
+// current when it begins, so that a reload interrupts nothing.
 //
 //	what has changed           what happens
 //	options of replies         the next turn has them

@@ -23,8 +23,8 @@ type severed struct {
 	mu   sync.Mutex
 	away bool
 	mute chan struct{} // not nil: renewals block until it is closed
-	lost int           // number of turns that can't begin because the lease has ended
-	once string        // the call that fails once because the lease has ended
+	lost int           // how many of the next calls of Begin fail, as if the lease had ended
+	once string        // name of the call that fails once, as if the lease had ended
 }
 
 var errAway = errors.New("the database is away")

@@ -119,8 +119,8 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	return rec
 }
 
-// say answers a message with a fixed text. A running turn continues meanwhile. If too many fixed lines are being sent,
-// say drops the message without an answer.
+// say answers a message with a fixed text. A running turn continues meanwhile. If too many lines with a fixed text are
+// being sent, say drops the message without an answer.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= maxFixedLines {
 		a.log.Debug("answer was left out: too many are under way")
@@ -130,13 +130,13 @@ func (a *actor) say(in chat.Inbound, text string) {
 	a.answer(preview.Ending{Text: text}, in.To, in)
 }
 
-// answer sends a fixed answer to the given messages; there may be none. The answer is stored as a turn, so that the
-// next process sends it if this process dies.
+// answer sends an answer with a fixed text to the given messages. There may be no message. The answer is stored as a
+// turn, so that the next process sends it if this process dies.
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
 	a.prepareAnswer(e, to, messages...)()
 }
 
-// prepareAnswer stores a fixed answer to messages and returns the function that delivers the answer.
+// prepareAnswer stores an answer with a fixed text, and returns the function that delivers this answer.
 func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat.Inbound) (deliver func()) {
 	rec := a.record(messages...)
 	rec.To, rec.ReplyTo = a.place(to, rec.ReplyTo)

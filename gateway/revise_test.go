@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// revised returns an edit or a deletion of a message.
+// revised returns a message, or an edit or a deletion of the message, with the given id.
 func revised(kind chat.InboundKind, id chat.MessageID, text string) chat.Inbound {
 	in := ask(text)
 	in.Kind, in.ID = kind, id

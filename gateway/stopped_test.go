@@ -93,8 +93,7 @@ func (s slowToRevise) Revise(ctx context.Context, c chat.Conversation, in chat.I
 	return s.Store.Revise(ctx, c, in)
 }
 
-// toldOnce checks that a stop is reported exactly once: by the mark below the visible text, or by a line if there is
-// none.
+// toldOnce checks that a stop is reported exactly once: by the mark below the visible text, or by a line if there is no mark.
 func toldOnce(t *testing.T, when string, sees []string) {
 	t.Helper()
 	line, marked := slices.Contains(sees, "Stopped."), len(sees) > 0 && strings.HasSuffix(sees[0], stoppedMark)

@@ -101,8 +101,8 @@ func (m *member) reload(ctx context.Context) error {
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
-// passOn gives up those chats of taken in which another replica must answer, and returns the work in the other chats.
-// While the configurations of the replicas differ, a replica may own chats of endpoints that it does not run.
+// passOn gives up those of the taken chats in which another replica must answer, and returns the work in the other
+// chats. While the configurations of the replicas differ, a replica may own chats of endpoints that it does not run.
 func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, error) {
 	isForeign := func(c chat.Conversation) bool { return m.isForeign(c) && !m.g.isBusy(replica.Of(c)) }
 	var foreign []chat.Conversation
