@@ -60,8 +60,8 @@ func (b *CallBuffer) Add(f CallFragment) CallDelta {
 	return d
 }
 
-// find returns the call to which a fragment seems to belong: the call with its index. For a fragment without an index, find
-// returns the call with the fragment's id, or else the newest call.
+// find returns the call to which a fragment seems to belong: the call with the fragment's index. For a fragment without an
+// index, find returns the call with the fragment's id, or else the newest call.
 func (b *CallBuffer) find(f CallFragment) *bufferedCall {
 	if f.Index != nil {
 		return b.byIndex[*f.Index]
@@ -94,7 +94,7 @@ func (c *bufferedCall) endsBefore(f CallFragment) bool {
 		return false
 	case f.ID != "" && c.id != "":
 		return f.Name != "" || c.complete()
-	case f.Name == c.name && f.Arguments == "": // some servers end a call by an empty fragment with its name
+	case f.Name == c.name && f.Arguments == "": // some servers end a call with an empty fragment that repeats the call's name
 		return false
 	case f.Name != "" && c.arguments.Len() == 0 && f.Index == nil: // servers that send no index never split a name
 		return c.name != "" && f.Name != c.name

@@ -70,7 +70,7 @@ func weightOf(r rune) int {
 	}
 }
 
-// tokens estimates a message including its overhead.
+// tokens estimates the tokens of a message, including its overhead.
 func (m Message) tokens() int {
 	var c TokenCounter
 	c.Add(m.Text)
@@ -90,7 +90,7 @@ func (m Message) tokens() int {
 	return c.Tokens() + tokensPerMessage*(1+len(m.ToolCalls)) + tokensPerImage*len(m.Images) + files
 }
 
-// tokens estimates the request's prompt.
+// tokens estimates the tokens of the request's prompt.
 func (r Request) tokens() int {
 	sum := EstimateTokens(r.System) + tokensPerMessage + toolTokens(r.Tools)
 	for _, m := range r.Messages {
@@ -99,7 +99,7 @@ func (r Request) tokens() int {
 	return sum
 }
 
-// toolTokens estimates the descriptions of tools.
+// toolTokens estimates the tokens of the definitions of tools.
 func toolTokens(tools []ToolSpec) int {
 	sum := 0
 	for _, t := range tools {

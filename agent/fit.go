@@ -229,9 +229,10 @@ func overflows(err error, refused Request) bool {
 	return isKind(err, ContextLength, TooLarge) || modelError(err).Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages) && !hasFiles(refused.Messages)
 }
 
-// shrinkAfterRefusal makes the next request smaller after the provider has refused a request as too long. If the maximum
-// length of the answer exceeds the length of the request, shrinkAfterRefusal reduces this maximum. Otherwise,
-// shrinkAfterRefusal reduces the tokens that the conversation may have.
+// shrinkAfterRefusal makes the next request smaller after the provider has refused a request as too long. If the error says
+// how many tokens fit, shrinkAfterRefusal remembers this number. If not, and the maximum length of the answer exceeds the
+// length of the request, shrinkAfterRefusal reduces this maximum. Otherwise, shrinkAfterRefusal reduces the tokens that the
+// conversation may have.
 func (r *run) shrinkAfterRefusal(ctx context.Context, refused Request, err error) {
 	r.lengthError = err
 	key, known, limit := "models[].context_window", r.window(), modelError(err).Limit

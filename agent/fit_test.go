@@ -157,7 +157,7 @@ func TestShrinkTools(t *testing.T) {
 	}
 }
 
-// A request that exceeds the account's tokens per minute is not repeated unchanged, but replaced by a smaller one.
+// If a request exceeds the account's token limit per minute, the agent does not repeat it, but sends a smaller one.
 func TestFit_tokensPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := answer{err: &ModelError{Kind: TooLarge, Status: 413, Limit: 1000, Err: errors.New("Limit 1000, Requested 5000")}}

@@ -234,7 +234,7 @@ func TestContinueAfterACrashAtAnyTime(t *testing.T) {
 			turn.Journal, turn.Approver = j, &person{verdict: Approved, takes: time.Second}
 			ctx, crash := context.WithCancel(t.Context())
 			defer crash()
-			// The crash is never exactly when a call ends.
+			// Add a microsecond, so that the crash never happens at exactly the time at which a call ends.
 			time.AfterFunc(time.Duration(rapid.IntRange(0, 9000).Draw(rt, "crash"))*time.Millisecond+time.Microsecond, crash)
 			model := &script{answers: slices.Clone(steps)}
 			first, err := newAgentWith(t, Options{Tools: tools}, model).Run(ctx, turn, func(Event) {})
@@ -288,7 +288,7 @@ func TestFilesSurviveACrash(t *testing.T) {
 	}
 }
 
-// The number of files for people is limited; the model is told which files they did not get.
+// The number of files for people is limited. The model reads which files people did not get.
 func TestFilesOfATurnAreBounded(t *testing.T) {
 	t.Parallel()
 	small := func(n int) Output {
@@ -304,7 +304,7 @@ func TestFilesOfATurnAreBounded(t *testing.T) {
 		name    string
 		outputs []Output
 		want    string
-		told    string // the last answer
+		told    string // the result of the last call
 	}{
 		{"few", []Output{small(2), small(3)}, "0.txt 1.txt 0.txt 1.txt 2.txt", "made"},
 		{

@@ -99,7 +99,7 @@ const (
 	Filtered      ErrorKind = "filtered"       // the provider's content filter stopped the request or the answer
 	BadImage      ErrorKind = "bad_image"      // an image can't be read, or makes the request too large
 	Quota         ErrorKind = "quota"          // the account has no money left
-	Auth          ErrorKind = "auth"           // the key is wrong or has no permission
+	Auth          ErrorKind = "auth"           // the API key is wrong or has no permission
 	BadRequest    ErrorKind = "bad_request"    // any other error that the same request would cause again
 )
 

@@ -3,11 +3,11 @@ package agent
 import "strings"
 
 // reply turns the deltas of one answer into events: text in valid UTF-8, thinking, and calls while they are written. The text
-// of a reply continues the text the text of the turn's earlier answers.
+// of a reply continues the text of the turn's earlier answers.
 type reply struct {
 	emit         func(Event)
 	thinkTags    []string
-	earlierText  string          // of the turn's earlier answers
+	earlierText  string          // the text of the turn's earlier answers
 	fenceEnd     string          // the fence that closes a code block if earlierText ends inside one
 	separator    string          // separates earlierText and text; empty while text is empty
 	onCall       func(CallDelta) // nil: calls are ignored

@@ -87,7 +87,7 @@ func runTurn(t *testing.T, ctx context.Context, o Options, turn Turn, answers ..
 	var log bytes.Buffer
 	var mo ModelOptions
 	if len(o.Models) > 0 {
-		mo = o.Models[0] // for its window
+		mo = o.Models[0] // keep the configured window
 	}
 	mo.Model = model
 	o.Models = []ModelOptions{mo}
@@ -211,7 +211,7 @@ func TestEventsF34F59(t *testing.T) {
 	}
 }
 
-// F09: a stream that ends early is not an answer.
+// F09: a stream that breaks off is not a complete answer, so the answer is requested once more.
 func TestBrokenStreamIsRepeatedOnceF09(t *testing.T) {
 	t.Parallel()
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}

@@ -109,7 +109,7 @@ func checkAnswered(t rapid.TB, messages []Message) {
 	}
 }
 
-// person is an Approver.
+// person is an Approver with a fixed verdict.
 type person struct {
 	verdict   Verdict
 	err       error

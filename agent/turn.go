@@ -162,11 +162,11 @@ const (
 	StopEmpty       StopReason = "empty"       // the answer had no text
 	StopThinking    StopReason = "thinking"    // the answer had only reasoning
 	StopCancelled   StopReason = "cancelled"   // ctx ended
-	StopTimeLimit   StopReason = "turn_limit"  // Limits.Turn
-	StopFirstToken  StopReason = "first_token" // Limits.FirstToken
-	StopSilence     StopReason = "silence"     // Limits.Silence
-	StopCalls       StopReason = "call_limit"  // Limits.ModelCalls
-	StopToolCalls   StopReason = "tool_limit"  // Limits.ToolCalls
+	StopTimeLimit   StopReason = "turn_limit"  // Limits.Turn was reached
+	StopFirstToken  StopReason = "first_token" // Limits.FirstToken was reached
+	StopSilence     StopReason = "silence"     // Limits.Silence was reached
+	StopCalls       StopReason = "call_limit"  // Limits.ModelCalls was reached
+	StopToolCalls   StopReason = "tool_limit"  // Limits.ToolCalls was reached
 	StopError       StopReason = "error"       // all models failed
 	StopNoTool      StopReason = "no_tool"     // the model called a tool although it was offered none
 	StopNoRoom      StopReason = "no_room"     // the configuration leaves no room for a question in the model's window
@@ -202,11 +202,11 @@ type Result struct {
 	// usage.
 	EstimatedCompletion int
 	ModelCalls          int
-	ToolCalls           int // including those in Turn.Steps
+	ToolCalls           int // number of tool calls, including those in Turn.Steps
 	// UsageByModel is the usage of each model, in the order of their first calls.
 	UsageByModel []ModelUsage
-	// Files are the files and images that the tools made for people, in the order of their calls, number of tool calls,
-	// including those in Turn.Steps. The number and size of the files are limited by MaxFiles and MaxFileBytes.
+	// Files are the files and images that the tools made for people, in the order of the calls. They include the files of the
+	// calls in Turn.Steps. The number and size of the files are limited by MaxFiles and MaxFileBytes.
 	Files []File
 	// Append are the messages that the turn adds to the history, in order: the model's, the tools', and those from
 	// Turn.More.

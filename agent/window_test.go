@@ -19,8 +19,8 @@ import (
 // lines that ask the model to remember something, up to the length limit.
 type narrow struct {
 	window, output int
-	factor         float64 // its token count divided by the estimate
-	quiet          bool    // reports no usage
+	factor         float64 // the model's token count divided by the agent's estimate
+	quiet          bool    // the model reports no usage
 	last           Request
 	refusals       int
 	summaries      int
@@ -326,7 +326,7 @@ func TestRefusedForLength(t *testing.T) {
 		answers []answer
 		stop    StopReason
 		text    string
-		last    int // messages in the last request
+		last    int // number of messages in the last request
 		calls   int
 	}{
 		{"summarized", history, []answer{long, summary, hello}, StopDone, "Hello.", 15, 3},
@@ -404,7 +404,7 @@ func TestCancelDuringTheSummary(t *testing.T) {
 			t.Errorf("compaction %+v, want the step that was done", got.Compaction)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // during the wait before a second attempt
+	synctest.Test(t, func(t *testing.T) { // the context ends during the wait before a second attempt
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(why) })
 		limited := answer{err: &ModelError{Kind: RateLimited, RetryAfter: time.Minute, Err: errors.New("slow down")}}
