@@ -158,7 +158,7 @@ func inTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// text returns a frame with a piece of text. end returns the frames at the end of a complete stream.
+// text returns a frame with a piece of text. The constant end contains the frames at the end of a complete stream.
 func text(s string) string {
 	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", s)
 }

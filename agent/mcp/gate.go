@@ -264,7 +264,7 @@ func (g *gate) acquireLarge() error {
 	})
 	late := time.AfterFunc(largeTime, func() {
 		g.slow.Store(true)
-		leave() // also if nobody reads the rest of the message
+		leave() // release the slot even if nobody reads the rest of the message
 		g.abort()
 	})
 	leaveInTime := func() {

@@ -252,5 +252,5 @@ func marked(pid int, mark string) bool {
 	return err == nil && strings.Contains("\x00"+string(env), "\x00"+markName+"="+mark+"\x00")
 }
 
-// isolate puts a keeper into its own session, so that no process below it can join the daemon's group.
+// isolate puts a keeper into its own session, so that no descendant of the keeper can join the daemon's process group.
 func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

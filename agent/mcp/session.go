@@ -21,7 +21,7 @@ import (
 const (
 	listTime   = 30 * time.Second
 	lastAnswer = 100 * time.Millisecond // how long to wait for an answer after a session has ended
-	oldestNew  = "2025-11-25"           // the newest protocol version that begins with initialize
+	oldestNew  = "2025-11-25"           // the newest version of the older protocol, which begins with the request initialize
 )
 
 // link is the transport to a server: a process, or HTTP.
@@ -69,7 +69,7 @@ type session struct {
 	client       *sdk.Client
 	ctx          context.Context         //nolint:containedctx // ends with the session; all calls depend on it
 	end          context.CancelCauseFunc // ends the session; only the first reason counts
-	ended        chan struct{}           // closed when the server's goroutine has noticed the end
+	ended        chan struct{}           // closed when the server's goroutine has noticed the end of the session
 	toolsChanged chan struct{}           // signals that the tools must be listed again
 	legal        *sdk.ClientSession
 

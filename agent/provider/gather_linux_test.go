@@ -81,7 +81,7 @@ func TestGatherDeliversEachByte(t *testing.T) {
 		if n == 2*gatherAfter {
 			go func() {
 				<-pause.C
-				_, _ = writer.Write([]byte{byte(n)}) // if the byte does not arrive, Read reports an error or hangs
+				_, _ = writer.Write([]byte{byte(n)}) // if this fails, the test fails at Read
 			}()
 		} else if _, err := writer.Write([]byte{byte(n)}); err != nil {
 			t.Fatal(err)

@@ -104,8 +104,8 @@ func (a answered) String() string {
 		a.events, a.Text, a.Reasoning, a.Refusal, a.ToolCalls, a.Finish, usage, a.err)
 }
 
-// TestBothModelPackagesReadAnswersAlike sends the same scripted answers through both APIs. Both packages must return the
-// same.
+// TestBothModelPackagesReadAnswersAlike sends the same scripted answers through both APIs. Both packages must return the same
+// answers.
 func TestBothModelPackagesReadAnswersAlike(t *testing.T) {
 	var photo bytes.Buffer
 	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {

@@ -24,7 +24,7 @@ func TestAsks(t *testing.T) {
 		"https://system.org/": true, "https://model.org/": true, "https://evil.org/?m=secret": true,
 		"https://example.com/x?y": false, "https://www.example.com/": true, "https://a.b.example.net/": false, "https://example.net/": true,
 		"https://evilexample.net/": true, "https://example.com.evil.org/": true, "https://xn--bcher-kva.example/": false,
-		"http://127.0.0.1/": false, "nonsense": false, // these are refused anyway
+		"http://127.0.0.1/": false, "nonsense": false, // no approval is needed, because fetch refuses these addresses
 	} {
 		if got := tools[0].Asks(agent.ToolCall{Arguments: `{"url":"` + address + `"}`}, said); got != want {
 			t.Errorf("%s: %t", address, got)

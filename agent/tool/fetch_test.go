@@ -583,7 +583,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestHostilePagesAreReadFast reads pages of 2 MiB that are designed to be slow to parse.
+// TestHostilePagesAreReadFast reads large pages that are designed to be slow to parse.
 func TestHostilePagesAreReadFast(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse("https://example.org/")

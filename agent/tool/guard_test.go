@@ -59,13 +59,13 @@ func TestPrivateAddressesInAnyFormAreRefused(t *testing.T) {
 			copy(b[at:], b4[:])
 			forms = append(forms, netip.AddrFrom16(b))
 		}
-		with("::", 12)               // compatible
+		with("::", 12)               // IPv4-compatible
 		with("64:ff9b::", 12)        // NAT64
 		with("64:ff9b:1::", 12)      // local NAT64
 		with("2002::", 2)            // 6to4
-		with("2001::", 12)           // Teredo, not inverted
-		with("2001:0:1:1::", 4)      // Teredo's server
-		with("::ffff:0:0:0", 12)     // translated, SIIT
+		with("2001::", 12)           // Teredo, with the bits of the IPv4 address not inverted
+		with("2001:0:1:1::", 4)      // Teredo, in the address of the server
+		with("::ffff:0:0:0", 12)     // IPv4-translated (SIIT)
 		with("fe80::5efe:0:0", 12)   // ISATAP
 		with("fd00:0:0:0::5efe", 12) // ISATAP
 		for _, a := range forms {

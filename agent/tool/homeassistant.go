@@ -132,10 +132,10 @@ func (h *home) connectionError(ctx context.Context, err error) error {
 		err = u.Err
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return errors.New("Home Assistant can't be reached") //nolint:staticcheck // a name begins it
+		return errors.New("Home Assistant can't be reached") //nolint:staticcheck // the text begins with a name
 	}
 	if ctx.Err() != nil {
-		return errors.New("Home Assistant did not answer in time") //nolint:staticcheck // a name begins it
+		return errors.New("Home Assistant did not answer in time") //nolint:staticcheck // the text begins with a name
 	}
 	return errors.New("Home Assistant's answer broke off or can't be read: " + strings.ReplaceAll(err.Error(), h.token, "<token>"))
 }
@@ -183,7 +183,7 @@ type homeFrame struct {
 
 // connect opens a WebSocket and authenticates.
 func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
-	ws, answer, err := websocket.Dial(ctx, h.base+"websocket", &websocket.DialOptions{HTTPClient: h.client}) //nolint:bodyclose // Dial says that it need not be.
+	ws, answer, err := websocket.Dial(ctx, h.base+"websocket", &websocket.DialOptions{HTTPClient: h.client}) //nolint:bodyclose // Dial's body need not be closed.
 	switch {
 	case err != nil && answer != nil && answer.StatusCode != http.StatusSwitchingProtocols:
 		return nil, &homeError{status: answer.StatusCode}

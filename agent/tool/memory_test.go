@@ -73,8 +73,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryNeedsApprovalAfterOutsideContent checks when calls need approval: remember and forget after the model has read a
-// page, recall in a group.
+// TestMemoryNeedsApprovalAfterOutsideContent checks which calls need approval: remember and forget if the model has read a
+// page, and recall in a group.
 func TestMemoryNeedsApprovalAfterOutsideContent(t *testing.T) {
 	t.Parallel()
 	tools, err := New(Options{Enabled: Groups(), Facts: &notes{}, Home: HomeOptions{URL: "http://house.test", Token: "x"}})
