@@ -92,8 +92,8 @@ func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Contex
 	d.ParagraphTransformer.Transform(n, r, pc)
 }
 
-// headings parses underlined headings, but not directly below a table. Directly below a table, goldmark's own parser
-// would show the paragraph that precedes the table after the table.
+// headings parses underlined headings, but not directly below a table. In that place, goldmark's own parser would move the
+// paragraph before the table to a place after the table.
 type headings struct{ parser.BlockParser }
 
 func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {

@@ -47,8 +47,8 @@ func TestAppendedTextStays(t *testing.T) {
 	})
 }
 
-// A URL after a <br> tag becomes a link only with its last letter, and the layout then holds the URL back again. The
-// text before the tag must stay visible.
+// A URL after a <br> tag is recognized as a link only when its last letter has arrived. The layout then holds the URL back
+// again. The text before the tag must stay visible.
 func TestAppendedTagBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"世界<br>https://e.org", "a 世**界**<br>https://e.org x", "*_*<br>https://e.org"} {
@@ -56,8 +56,8 @@ func TestAppendedTagBeforeAddress(t *testing.T) {
 	}
 }
 
-// A URL directly after closing delimiters becomes a link only with its last letter. A place before the URL where the
-// text may be cut must stay the same.
+// A URL directly after closing delimiters is recognized as a link only when its last letter has arrived. A place before the
+// URL where the text may be cut must stay the same.
 func TestAppendedMarksBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"***世界***https://e.org", "a **世界**www.e.org x", "_世界_http://e.org"} {
