@@ -58,10 +58,9 @@ func (a *actor) stop(m queue.Message) {
 	}
 }
 
-// clear drops the queued messages, and ends the turns in left without running them again. If an earlier process has
-// shown text of a reply to one of these turns, the text stays. If the answer of a turn is already stored, clear still
-// delivers the answer if it answers a command, or if the turn began after the given time. clear reports whether people
-// see a text that now gets the mark of a stopped answer.
+// clear drops the queued messages, and ends the turns in left without running them again. If an earlier process has shown text
+// of a reply to one of these turns, the text stays. clear still delivers an answer that is already stored, if the turn answers
+// a command or began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {

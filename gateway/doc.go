@@ -10,7 +10,7 @@
 //	                          message    │    ^  turn ended: history stored, then the next
 //	                                     v    │
 //	                                 ┌────────┴┐
-//	              commands, /stop ──>│ turn    │  agent and preview run; both end before done
+//	              commands, /stop ──>│ turn    │  agent and preview run; the turn ends after both
 //	                                 └─────────┘
 //
 // Three packages hold parts of the actor's state, so that tests need no actor: queue holds the queued messages, approval

@@ -78,8 +78,8 @@ func files(r agent.Result) []chat.File {
 }
 
 // withoutAnswer reports whether people get a fixed text instead of an answer, because no model read the question. If
-// tools ran before the conversation became too long for the model, withoutAnswer returns false, because the history
-// must record what the tools did, and people get the tools' files.
+// tools ran before the conversation became too long for the model, withoutAnswer returns false. The history must then
+// record what the tools did, and people get the tools' files.
 func (t *turn) withoutAnswer() bool {
 	tooLong := t.result.Stop == agent.StopTooLong || t.result.Stop == agent.StopNoRoom
 	return t.fixed || tooLong && len(t.result.Files) == 0 &&

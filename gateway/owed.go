@@ -61,8 +61,8 @@ func (a *actor) pay() {
 }
 
 // storeOwed stores the queued lines. The actor calls storeOwed before it answers a later message. If the process died
-// before the lines were stored, the next process would take the messages of these lines for new questions, and would
-// answer them below the later message.
+// before the lines were stored, the next process would take their messages for new questions, and answer them below the
+// later message.
 func (a *actor) storeOwed() {
 	for i := range a.owed {
 		if n := &a.owed[i]; n.deliver == nil {

@@ -15,11 +15,11 @@ import (
 // current when it begins, so that a reload interrupts nothing.
 //
 //	what has changed           what happens
-//	options of replies         the next turn has them
-//	an endpoint's adapter      the old one stops receiving, and the new one begins at the stored resume cursor;
-//	                           replies that run make their next call through the new one, as they do after a restart
-//	an endpoint is added       it takes up its stored messages, and receives
-//	an endpoint is removed     it stops receiving; what it has accepted is answered
+//	options of replies         the next turn uses the new options
+//	an endpoint's adapter      the old adapter stops receiving, and the new one begins at the stored resume cursor;
+//	                           running replies make their next call through the new adapter, as after a restart
+//	an endpoint is added       the gateway answers its stored messages, and receives new ones
+//	an endpoint is removed     it stops receiving; messages that it has accepted are still answered
 //
 // The gateway keeps the budget and the rate-limit blocks of an endpoint, even if the endpoint is removed from the
 // configuration and added again.

@@ -358,7 +358,7 @@ func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 
 // A replica that is stopping must complete its running answers, while the other replicas answer new messages. (If
 // another replica continued these answers, their text would not grow for a while.) If no other replica runs, the
-// stopping replica must stop early, because nobody answers new messages until the next process starts.
+// stopping replica must stop early: until the next process starts, nobody answers new messages.
 func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
 	const soon = 6 * time.Second // a sixth of the grace period, and the last edit
 	for _, replicas := range []int{1, 2} {

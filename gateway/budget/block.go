@@ -15,8 +15,8 @@ const (
 	// maxRestored limits the duration of a block that an earlier process stored. The store keeps the end of a block as a
 	// wall-clock time. The wall clock may have been wrong when the block was stored, or may be wrong now.
 	maxRestored = 24 * time.Hour
-	// restoreMargin is added to a block of an earlier process, because the store keeps only milliseconds, and the wall
-	// clock may be adjusted by a few milliseconds between the two processes.
+	// restoreMargin is added to a block of an earlier process. The store keeps only milliseconds, and the wall clock may
+	// be adjusted by a few milliseconds between the two processes.
 	restoreMargin = 50 * time.Millisecond
 )
 

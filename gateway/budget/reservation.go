@@ -41,8 +41,8 @@ func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Durati
 
 // reserveNext replaces the reservation of t's reply. Suppose the reply makes its calls as fast as round trips and other
 // limits allow. reserveNext then reserves those of its calls that this meter would otherwise delay. If this meter's
-// limit is no slower than round trips and other limits, reserveNext reserves nothing, since the reply's next call will
-// be first in the queue anyway.
+// limit is no slower than round trips and other limits, reserveNext reserves nothing: the reply's next call will be
+// first in the queue anyway.
 func (m *meter) reserveNext(t *Ticket, now time.Time) {
 	if t.call.Class != chat.ClassFinal {
 		return

@@ -3,8 +3,8 @@ package budget
 import "time"
 
 const (
-	// The shortest round trip counts as known only after at least minSamples calls and minSampleTime, because the round
-	// trips of the first calls may all include the time to connect.
+	// The shortest round trip counts as known only after at least minSamples calls and minSampleTime. The round trips of
+	// the first calls may all include the time to connect.
 	minSamples    = 32
 	minSampleTime = 3 * time.Second
 	// epoch is the length of one period of measurement. In each period, roundTrips finds the shortest round trip.

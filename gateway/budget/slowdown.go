@@ -7,8 +7,8 @@ const (
 	// limit takes after that. So a single refusal slows down previews for at most a minute.
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
-	// Each time the platform refuses calls again at the same level, the hold becomes longer by holdFactor, because the
-	// platform's true limit is then lower than the declared limit. maxHold is the longest hold.
+	// Each time the platform refuses calls again at the same level, the hold is multiplied by holdFactor, because the
+	// platform's true limit is lower than the declared limit. maxHold is the longest hold.
 	holdFactor = 4
 	maxHold    = time.Hour
 	// If the platform accepts proofCalls calls above the level, its true limit is not at the level. proofCalls is larger

@@ -108,7 +108,7 @@ func TestAssumedCallsExceedNoLimit(t *testing.T) {
 }
 
 // A process gets a chat back from another process. It must not use the tokens that its own bucket has gained in the
-// meantime, not even a fraction of a token, because the other process may have used them.
+// meantime, not even a fraction of a token. The other process may have used them.
 func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, 20*time.Second, 1)

@@ -86,8 +86,8 @@ func jobs(t *rapid.T, net network) []job {
 	return rapid.SliceOfN(one, n, n).Draw(t, "jobs")
 }
 
-// play runs the jobs. play returns the arrivals of the calls at the platform, the blocks, the starts of the calls, and
-// the number of tickets that are still in the budget at the end.
+// play runs the jobs. play returns the arrivals of the calls at the platform, the blocks and the starts of the calls.
+// left is the number of tickets that are still in the budget at the end.
 func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, left int) {
 	b := New()
 	var mu sync.Mutex

@@ -16,8 +16,8 @@ type Reading struct {
 	Names    bool // in groups, the text of a message begins with its sender's name
 }
 
-// Words returns the text of a message as the model reads it, with the text's provenance. If the text was forwarded or
-// comes from another bot, Words encloses it in a frame, so that the model does not attribute the text to the sender.
+// Words returns the text of a message as the model reads it, with the text's provenance. If the text was forwarded or comes
+// from another bot, Words encloses the text in a frame. The frame keeps the model from attributing the text to the sender.
 func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 	switch m.Origin {
 	case chat.Typed:
