@@ -114,9 +114,9 @@ type step struct {
 	At   float64 `json:"at"` // in seconds
 }
 
-// checkGrowth fails if a text is shorter than an earlier one, with two exceptions. After a kill of the daemon, a text
-// may be shorter than the texts of the last few seconds, because the daemon stores only about once a second what its
-// edits showed. Each text may also lack the delimiters that close an unfinished format.
+// checkGrowth fails if a text is shorter than an earlier one, with two exceptions. The daemon stores only about once a
+// second what its edits showed. So after a kill of the daemon, a text may be shorter than the texts of the last few
+// seconds. Each text may also lack the delimiters that close an unfinished format.
 func checkGrowth(t *testing.T, place string, steps []step, killed float64) {
 	t.Helper()
 	const stored, marks = 3, 200 // seconds, bytes

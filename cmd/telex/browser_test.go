@@ -186,8 +186,8 @@ func (p *page) want(what, condition string) {
 	}
 }
 
-// press presses keys one by one. Each key event contains the text that it enters, as with a real keyboard:
-// chromedp.KeyEvent sends the text as a separate event, even if the page has handled the key.
+// press presses keys one by one. Each key event contains the text that the key enters, as with a real keyboard.
+// chromedp.KeyEvent would send the text as a separate event, even if the page has handled the key.
 func (p *page) press(keys string) {
 	p.t.Helper()
 	p.do(fmt.Sprintf("press %q", keys), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {

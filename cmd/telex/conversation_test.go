@@ -50,7 +50,7 @@ func TestNewMessageInterrupts(t *testing.T) {
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	p := w.daemon(sections{})
 	var took []time.Duration
-	for i := range 3 { // try three times, because a busy machine may be late once
+	for i := range 3 { // try three times, because a busy machine may once be too slow
 		w.ask(slowAnswer)
 		w.await("the answer to grow", func() bool {
 			r := w.replies(ada)
@@ -213,7 +213,7 @@ func TestMessageWithoutText(t *testing.T) {
 	w.wantTexts(ada, "I could not read photo.jpg (it could not be fetched). I can read text and pictures.")
 }
 
-// F43, F44: people send messages while no daemon runs. The next daemon must answer them.
+// F43, F44: people send messages while no daemon runs. The next daemon must answer these messages.
 func TestMessagesWaitForTheDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -139,7 +139,7 @@ func TestDemoServesThePageUntilInterrupted(t *testing.T) {
 	if page := r.get("/"); !strings.Contains(page, "<html") {
 		t.Errorf("the page is no HTML: %.200q", page)
 	}
-	r.url += "/telegram" // the stand-in that has a page of its own
+	r.url += "/telegram" // the Telegram stand-in has a page of its own
 	r.say("say: hello from the page")
 	list := r.awaitReplies(ada, "the answer", func(texts []string) bool { return len(texts) == 1 && texts[0] == "hello from the page" })
 	if len(list) != 1 {

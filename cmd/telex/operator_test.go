@@ -253,7 +253,7 @@ func TestStaleSocket(t *testing.T) {
 	daemon.stop()
 }
 
-// Several daemons share a runtime directory. Each has a socket of its own, and a command must reach the daemon that
+// Several daemons share a runtime directory. Each daemon has a socket of its own. A command must reach the daemon that
 // uses the same state directory, even if the path is long.
 func TestTwoDaemons(t *testing.T) {
 	t.Parallel()

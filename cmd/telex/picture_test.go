@@ -50,7 +50,7 @@ func TestBrowserDrawsTheDemo(t *testing.T) {
 }
 
 // TestBrowserDrawsTheAnswer takes the README's pictures: an answer that grows on the demo's page, light and dark. `make
-// pictures` stores them in the folder that $PICTURES names.
+// pictures` stores these pictures in the directory that $PICTURES names.
 func TestBrowserDrawsTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"light", "dark"} {

@@ -56,7 +56,7 @@ func TestStopClosesTheConnection(t *testing.T) {
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 50})
 	p := w.daemon(sections{})
 	var took []time.Duration
-	for i := range 3 { // try three times, because a busy machine may be late once
+	for i := range 3 { // try three times, because a busy machine may once be too slow
 		w.ask("words: 300")
 		n := i + 1
 		w.await("the answer to grow", func() bool {

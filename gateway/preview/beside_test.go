@@ -46,8 +46,8 @@ func TestFailureOfAQuestionIsNotTheReplys(t *testing.T) {
 	})
 }
 
-// After a chat has got a new id, the bot must not delete a question of an earlier process, because its message id may
-// belong to another message in the new chat.
+// A chat gets a new id. The bot must not delete a question that an earlier process asked, because in the new chat, the
+// question's message id may belong to another message.
 func TestSeparateQuestionInAMovedChat(t *testing.T) {
 	for chatID, deletes := range map[chat.ChatID]int{"a": 1, "before": 0} {
 		t.Run(string(chatID), func(t *testing.T) {

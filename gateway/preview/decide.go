@@ -146,7 +146,7 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 }
 
 // layout returns the content of part i: the text starting at from, with as much of the frame as fits. A question is
-// always shown: if the question does not fit below the text, layout marks the part as full, and the question goes into
+// always shown. If the question does not fit below the text, layout marks the part as full, and the question goes into
 // the next part.
 func (s *state) layout(i int, from markup.Mark, text string, want frame) desired {
 	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}

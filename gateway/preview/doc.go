@@ -21,8 +21,8 @@
 // superseded. A superseded message can't be edited any more; another message replaces it in the text, and then the
 // superseded message is deleted.
 //
-// The progress of a turn is shown in a frame around the text of a preview: the model's thoughts above, the tools and
-// the question to a person below. The store does not contain the frame, and the final has no frame.
+// The progress of a turn is shown in a frame around the text of a preview. The model's thoughts are above the text, and
+// the tools and the question to a person are below. The store does not contain the frame, and the final has no frame.
 //
 // A message is in one of four phases. The outcome of a call moves it to another phase:
 //
@@ -38,11 +38,11 @@
 //	gone      ───> streaming  it was created again, and an earlier create under its key may have begun a stream
 //
 // Besides its phase, a message has a certainty, which tells whether the visible content of the message is known. If the
-// outcome of a create call is unknown, the message's attempt records how to learn whether the message exists. The bot
-// may repeat the call with the same idempotency key or search the platform, or there is no way to learn whether the
-// message exists. On some platforms, a create call may take effect long after it failed. On any platform, a create call
-// may take effect late if another process made it, lost its lease, and still runs. If a search does not find the
-// message of a create call that may take effect late, the message is sent again, and the platform is searched a second
+// outcome of a create call is unknown, the message's attempt records how to learn whether the message exists. Either
+// the bot repeats the call with the same idempotency key, or it searches the platform, or there is no way to learn
+// this. On some platforms, a create call may take effect long after it failed. On any platform, a create call may take
+// effect late if another process made it, lost its lease, and still runs. A search may not find the message of a create
+// call that may take effect late. In this case, the bot sends the message again, and searches the platform a second
 // time later. Until the second search, the message that was not found counts as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged

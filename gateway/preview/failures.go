@@ -122,7 +122,7 @@ func (s *state) halve(keep int) {
 
 // resend sends the text shown so far again, in more and shorter messages. Messages at the beginning of the reply that
 // can't be edited stay as they are. Until all of the text is sent again, the stored records contain the text that the
-// messages showed before, so that no words are lost if the process dies.
+// messages showed before. So no words are lost if the process dies meanwhile.
 func (s *state) resend() {
 	if !s.relaid {
 		s.completeSources()
@@ -148,8 +148,9 @@ func (s *state) resend() {
 	s.cannot(chat.OpFile) // no file is sent, because it would remain in the chat if the turn ran again
 }
 
-// completeSources sets the source of each message to the message's plain text if some messages show a final, because
-// the final's Markdown is not known here. Messages that an earlier process has already sent again keep their source.
+// completeSources is needed if some messages show a final whose Markdown is not known here. completeSources then sets
+// the source of each message to the message's plain text. Messages that an earlier process has already sent again keep
+// their source.
 func (s *state) completeSources() {
 	if s.keepsDraft() { // a draft has no record, so the record of the message that replaces it must contain its text
 		shown := 0

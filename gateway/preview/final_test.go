@@ -345,8 +345,8 @@ func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	})
 }
 
-// F16: if a message with the continuation of a long text fails, the bot sends the same continuation again, and does not
-// begin at the start of the text.
+// F16: the message with the second piece of a long text fails. The bot must send the same piece again, and not begin at
+// the start of the text.
 func TestFailedContinuation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

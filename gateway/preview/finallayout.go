@@ -12,7 +12,7 @@ import (
 type finalLayout struct {
 	finalBegan bool          // an earlier process may have shown some of the final
 	markdown   string        // the text of the ending
-	final      []markup.Part // the parts of the ending; nil at first, and after a change of the limit until they are laid out
+	final      []markup.Part // the parts of the ending; nil until they are laid out, and again after the limit has changed
 	textCount  int           // number of parts that show text, without parts that show only the note
 	noteText   string        // plain text of the note below the text
 	noteAt     int           // index in final of the part that ends with the note; -1: there is no note

@@ -152,9 +152,9 @@ func (s *state) replaced(m message) bool {
 	return p.phase == gone || m.place >= len(s.final)
 }
 
-// seam is the boundary between messages that already show the final and messages that still show previews, when the
-// rest of the final is given up. The final is cut into messages at other places than the previews. The text of the
-// messages behind the seam is laid out again, so that no words are missing or appear twice.
+// If the bot gives up the rest of a final, seam is the boundary between messages that show the final and messages that
+// still show previews. The final is cut into messages at other places than the previews. The text of the messages
+// behind the seam is laid out again, so that no words are missing or appear twice.
 type seam struct {
 	first    int           // index of the first message behind the seam
 	messages int           // number of messages that can show the text behind the seam

@@ -248,8 +248,8 @@ func Test429WithoutRetryAfter(t *testing.T) {
 	})
 }
 
-// D3, D11, D12: many chats share one limit that the platform enforces. No call gets a 429, every final text is exact,
-// and all of them together take about as long as their calls need.
+// D3, D11, D12: many chats share one limit that the platform enforces. No call may get a 429, and every final text must
+// be correct. All replies together must take about as long as the limit requires for their calls.
 func TestManyRepliesUnderOneLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const replies, rate = 40, 10

@@ -323,8 +323,8 @@ func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	})
 }
 
-// D5: if create calls get no response, a message is created at most twice, even if the process dies afterwards and
-// later messages are already visible.
+// D5: create calls for a message get no response. The bot must make at most two of them, even if the process dies
+// afterwards and later messages are already visible.
 func TestAbandonedPartIsNotRepeatedByTheNextProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -224,7 +224,7 @@ func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	return nil
 }
 
-// weigh reports an error if a window contains more calls than the published limit allows (D3).
+// weigh reports an error if a time window contains more calls than the published limit allows (D3).
 func (p *person) weigh(c *call) {
 	c.took = time.Now()
 	p.arrivals = append(p.arrivals, c)

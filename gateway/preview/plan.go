@@ -61,8 +61,8 @@ func (s *state) plan(d desired, now time.Time) action {
 }
 
 // planAbsent plans the next call for a message that is not known to exist. If an earlier create call may have made the
-// message, planAbsent first plans a call that shows whether it did. planAbsent skips that call if the message is not
-// wanted and the platform can neither delete nor search, or if the create call that is wanted now also shows whether
+// message, planAbsent first plans a call that shows whether it did. planAbsent skips that call in two cases: the
+// message is not wanted and the platform can neither delete nor search, or the next create call will also show whether
 // the message exists.
 func (s *state) planAbsent(d desired, now time.Time) action {
 	first := true
@@ -134,8 +134,8 @@ func (s *state) resolveCreate(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// needsFind reports whether only a search can show the outcome of the create call for p, because the platform has
-// forgotten the idempotency key or does not support such keys.
+// needsFind reports whether only a search can show the outcome of the create call for p. That is the case if the
+// platform has forgotten the idempotency key or does not support such keys.
 func (s *state) needsFind(p *message, now time.Time) bool {
 	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
 }

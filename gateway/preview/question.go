@@ -57,9 +57,9 @@ func Shows(e Endpoint, to chat.Target, cursor, question string, code Span) bool 
 // questionIndex-1, questionIndex-2 and so on.
 const questionIndex = -1 << 30
 
-// planQuestion plans a separate message for a question that no preview can show. A question needs a separate message if
-// the platform can't edit messages, if the reply has no more previews, or if the rest of the reply will be sent as a
-// file. The message is deleted when the question is answered.
+// planQuestion plans a separate message for a question that no preview can show. A separate message is needed if the
+// platform can't edit messages, if the reply has no more previews, or if the rest of the reply will be sent as a file.
+// The message is deleted when the question is answered.
 func (s *state) planQuestion(now time.Time, separate bool) action {
 	d := desired{part: questionAt, aim: aimGone, class: chat.ClassPreview}
 	if separate {

@@ -337,7 +337,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 		return []string{fmt.Sprintf("delivered %t, %v; hopeless %t", o.Delivered, o.Err, hopeless)}
 	}
 	wrong := s.judgeFinal(p, got, hopeless, false)
-	if len(wrong) > 0 && s.config.Transport == Native { // the messages may be split like streams, which only grow
+	if len(wrong) > 0 && s.config.Transport == Native { // the text may be split where a stream would be split
 		if again := s.judgeFinal(p, got, hopeless, true); len(again) == 0 {
 			return nil
 		}

@@ -48,7 +48,8 @@ func (r *Reply) storeNewChat(ctx context.Context) {
 
 // mayRecordLater reports whether action a is an edit that may be stored after its call. If the process crashes before
 // the edit is stored, only the record of the newest text is lost. mayRecordLater returns false for questions and for
-// the first text of a message: without a record of this text, the next process would take the message for blank.
+// the first text of a message. Without a record of this text, the next process would believe that the message shows no
+// text.
 func (r *Reply) mayRecordLater(a action) bool {
 	if a.kind != doEdit && a.kind != doAppend || r.ending != nil || a.part < 0 || a.seal || a.keepsText {
 		return false

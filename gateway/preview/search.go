@@ -11,9 +11,9 @@ import (
 
 // A create call of unknown outcome may take effect late. On some platforms, a create call may make its message even
 // after the call failed (Profile.LateFor). If several processes share a store, the process that made the create call
-// may still wait for the response. If a create call may take effect late, the platform is searched twice for its
-// message: soon after the call, and again when the call can't take effect any more. If the second search finds the
-// message and another message has taken its place, the found message is deleted.
+// may still wait for the response. If a create call may take effect late, the bot searches twice for its message: soon
+// after the call, and again when the call can't take effect any more. If the second search finds the message and
+// another message has taken its place, the found message is deleted.
 
 // firstSearchDelay is the time between the failure of a create call and the first search for its message.
 const firstSearchDelay = 1500 * time.Millisecond

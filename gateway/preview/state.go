@@ -44,8 +44,8 @@ const (
 	slowAfter = 5 * time.Second
 	// layoutInterval is the minimum time between two layouts of the text if the first of them showed nothing new.
 	layoutInterval = 100 * time.Millisecond
-	// finalDeadline is how long the bot tries to show a final, counted from the ending, from the last call that
-	// succeeded, or from the end of the last rate limit.
+	// finalDeadline is how long the bot tries to show a final. This time counts from the latest of the ending, the last
+	// successful call, and the end of the last rate limit.
 	finalDeadline = 15 * time.Minute
 	// slowCall is how long a call that shows a reply's ending may take before the conversation continues without that
 	// reply.
@@ -60,7 +60,7 @@ const (
 	// repetition is allowed because a lost answer is worse than a duplicate.
 	maxUncertainCreates = 2
 	// maxTries is the number of processes that may end during a create call for the same part. After maxTries, the part
-	// is not sent again: each crash during a create call may leave a duplicate message, and a part that crashes every
+	// is not sent again. Each crash during a create call may leave a duplicate message, and a part that crashes every
 	// process must not be tried forever.
 	maxTries = 4
 )

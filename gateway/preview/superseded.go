@@ -35,7 +35,7 @@ func (s *state) replaceMessage(i int) {
 	}
 }
 
-// markAbove is called when part i may get a new message. If the create call for a later part has an unknown outcome,
+// markAbove is called when part i may get a new message. A create call for a later part may have an unknown outcome.
 // markAbove records that the message of the later part, if it exists, will be above the new message of part i.
 func (s *state) markAbove(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
@@ -64,15 +64,16 @@ func (s *state) restoreSupersededFor(p *message) {
 }
 
 // adoptFound handles superseded message i, which a second search found. If the reply was interrupted and has no other
-// message with this part, the found message becomes part of the reply again, since a person may have read it.
+// message with this part, the found message becomes part of the reply again. A person may have read this message.
 func (s *state) adoptFound(i int) {
 	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
 		s.restoreAt(&s.parts[place], i)
 	}
 }
 
-// restoreAt makes superseded message i the message of p again. restoreAt does this only if p has no message, the
-// platform can edit, and either the superseded message must change or no further create call for p is allowed.
+// restoreAt makes superseded message i the message of p again. restoreAt does this only if p has no message and the
+// platform can edit. Also, either the superseded message must need a change, or no further create call for p is
+// allowed.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {

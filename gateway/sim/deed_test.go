@@ -15,7 +15,7 @@ import (
 const restartGrace = time.Minute
 
 // inTime reports whether message m arrived before the time limit of question q ended. Only a running process can end a
-// question, so a time limit counts only if a process was running at its end.
+// question, so a time limit counts only if a process was running when the limit ended.
 func (w *world) inTime(m *written, q *question) bool {
 	for i, b := range q.turn.begun {
 		if next := i + 1; next < len(q.turn.begun) && q.turn.begun[next].at.Before(q.filed) {
@@ -50,7 +50,7 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 	return false
 }
 
-// editedBefore reports whether a person edited a message that the question's turn answers, and the question was stored
+// editedBefore reports whether question q was stored after a person had edited a message that the turn answers, and
 // before the turn restarted because of this edit. The edit either ended the question, or the platform delivered the
 // edit too late.
 func (w *world) editedBefore(q *question, until time.Time) bool {

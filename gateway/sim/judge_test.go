@@ -138,8 +138,8 @@ const (
 )
 
 // overtaken reports whether the later reply may appear above the earlier one. The later reply may come first if the
-// platform refused the earlier reply again and again (D14). The later reply may also come first if the platform refused
-// to edit a message of the earlier reply, so that another message had to replace this message.
+// platform refused the earlier reply again and again (D14). The later reply may also come first if the bot had to
+// replace a message of the earlier reply, because the platform refused to edit this message.
 func (w *world) overtaken(above, below *turnLog) bool {
 	all := w.standing(below)
 	if len(all) == 0 {

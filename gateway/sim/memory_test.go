@@ -261,8 +261,8 @@ func (w *world) readAsRemembered(t *turnLog) bool {
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
 // judgeUsage checks that the usage of each turn is counted exactly once. If a process died while the model wrote an
-// answer, the next process counts an estimate of the usage. All counted tokens of a conversation must not be much more
-// than the text that the model sent.
+// answer, the next process counts an estimate of the usage. The number of counted tokens of a conversation must not be
+// much larger than the number that the model sent.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // the store in memory needs no context
 	sum := 0

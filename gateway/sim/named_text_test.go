@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// marked returns an answer of the model with the given Markdown, and the text that people must see of it.
+// marked returns an answer of the model with the Markdown src. shown is the text that people must see for this
+// Markdown.
 func marked(src, shown string) answer {
 	a := talk(src)
 	a.shown = shown

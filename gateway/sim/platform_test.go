@@ -400,8 +400,8 @@ func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 }
 
 // keySlack is how much longer the platform remembers a key than Profile.KeyFor says. The gateway may repeat a create
-// call until KeyFor after the start of the first call, and the platform must still know the key when the repeated call
-// arrives.
+// call until KeyFor has passed since the start of the first call. The platform must still know the key when the
+// repeated call arrives.
 const keySlack = 20 * time.Second
 
 // expiry is how much longer the platform keeps a stream open than Profile.StreamFor says.

@@ -152,8 +152,8 @@ func (w *world) awaits(t *turnLog) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return q.turn == t && (q.ruled.IsZero() || q.ruled.Equal(time.Now())) })
 }
 
-// noteDecided checks that a decision about a question was made by a person with the right to make it, or that the time
-// limit of the question had ended.
+// noteDecided checks that a person with the right to decide made the decision about a question, or that the time limit
+// of the question had ended.
 func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	var r struct{ Verdict agent.Verdict }
 	if err := json.Unmarshal(s.Body, &r); err != nil {

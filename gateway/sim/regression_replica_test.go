@@ -10,9 +10,9 @@ import (
 	"telex/gateway"
 )
 
-// At its end, the simulation stops all processes. When the receiving process stops, the platform delivers the last
-// updates again to the next receiver. The bot may now have to answer a message that it ignored before. No turn may
-// begin from a message that is delivered again, because the simulation would not wait for the end of the turn.
+// At the end of a schedule, the simulation stops all processes. When the receiving process stops, the platform delivers
+// the last updates again to the next receiver. The bot may now have to answer a message that it ignored before. No turn
+// may begin from a message that is delivered again, because the simulation would not wait for the end of the turn.
 func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")

@@ -67,7 +67,7 @@ const (
 	nasty  style = "fragments"
 )
 
-// piece is a piece of Markdown and the text that people must see of it.
+// piece is a piece of Markdown, with the text that people must see for it.
 type piece struct{ src, shown string }
 
 // answer is the model's answer to one question.
@@ -84,7 +84,7 @@ type answer struct {
 type delta struct {
 	text  string
 	after time.Duration
-	shown string        // the text that people must see of this delta, without white space
+	shown string        // the text that people must see for this delta, without white space
 	calls []plannedCall // after this delta, the model makes these tool calls, and continues when they have results
 	kind  string        // "", "reset" before the text, "tool", "reasoning", or "more" (asks for the newest messages)
 }

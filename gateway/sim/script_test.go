@@ -29,7 +29,7 @@ type run struct {
 	calls      int      // number of model calls that were made while the process lived
 	stage      int      // index of the stage of the answer that the model writes next; see stages
 	revised    int      // how often an edit of the question had restarted the turn
-	shown      string   // the text that people must see of all stages, without white space
+	shown      string   // the text that people must see for all stages, without white space
 
 	streams bool // the answer is streamed
 }

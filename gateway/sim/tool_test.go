@@ -55,7 +55,7 @@ func (a answer) stages() (list [][]delta) {
 	return append(list, a.deltas[begin:])
 }
 
-// joined returns the Markdown of all deltas, and the text that people must see of it without white space.
+// joined returns the Markdown of all deltas, and the text that people must see for this Markdown, without white space.
 func joined(deltas []delta) (written, shown string) {
 	for _, d := range deltas {
 		written += d.text

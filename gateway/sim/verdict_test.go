@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// reading is what people can read of a reply at the end of a schedule.
+// reading contains the text of a reply that people can read at the end of a schedule.
 type reading struct {
 	w       *world
 	text    string // the texts of all messages, without white space
@@ -313,7 +313,8 @@ func (r reading) covers(want []string) bool {
 	return (j == i || j < i && r.w.s.style == nasty) && slices.Equal(parts, want[:i])
 }
 
-// coversSome reports whether the messages and then the file show the wanted words up to some word.
+// coversSome reports whether the messages and then the file show only the first of the wanted words, in the sense of
+// covers.
 func (r reading) coversSome(want []string) bool {
 	for n := range want {
 		if r.covers(want[:n+1]) {
@@ -423,7 +424,7 @@ func (w *world) complete(r *run) verdict {
 	return v
 }
 
-// shown returns the text that people must see of a run, without white space.
+// shown returns the text that people must see for the answer of a run, without white space.
 func (w *world) shown(r *run) string {
 	if r.answer.shown != "" {
 		return squeeze(r.answer.shown)

@@ -7,10 +7,10 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeWaived checks the words of a reply whose text is not compared as a whole (see waived). If a word of the final
-// text is not visible, the word must have been in a create call of unknown outcome or without a message id, in a call
-// with refused content, or in a message that wordsOnScreen excuses. Only words of these calls, of the messages that the
-// calls should have changed or replaced, and of surplus messages may occur twice.
+// judgeWaived checks the words of a reply whose text is not compared as a whole (see waived). A word of the final text
+// may only be invisible for one of these reasons: a create call with this word had an unknown outcome or got no message
+// id, a call with this word was refused, or wordsOnScreen excuses the word. Only words of these calls, of the messages
+// that the calls should have changed or replaced, and of surplus messages may occur twice.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {
@@ -60,8 +60,8 @@ func (w *world) staysAsPreview(m *message) bool {
 	return slices.ContainsFunc(m.versions, func(v version) bool { return v.Preview && strings.TrimSuffix(v.Text, w.s.config.Cursor) == m.text() })
 }
 
-// shownIn returns the current text of the message of call c. If c is a create call that failed or had no response,
-// shownIn returns the text of the frozen message that the new message should have replaced.
+// shownIn returns the current text of the message of call c. If c is a create call that failed or got no response,
+// shownIn returns the text of the message that the new message should have replaced.
 func (w *world) shownIn(c *call) string {
 	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil && c.id != "" {
 		return m.text()
@@ -88,8 +88,8 @@ func (w *world) finalRun(t *turnLog) *run {
 }
 
 // wordsOnScreen returns, for each word of a turn's reply, the number of messages that show the word. wordsOnScreen also
-// returns the words that need not be visible: words that a person deleted, words in files, words in messages that can
-// be neither edited nor deleted, and words in a chat that has got a new id.
+// returns the words that need not be visible. These are words that a person deleted, words in files, words in messages
+// that can be neither edited nor deleted, and words in a chat that has got a new id.
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {

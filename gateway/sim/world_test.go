@@ -66,7 +66,7 @@ type world struct {
 	reminded    time.Time
 	reminders   int       // number of times that the method remind wrote messages
 	knocked     time.Time // when a stranger last got a pairing code
-	texts       int       // number of calls without typing indicators
+	texts       int       // number of calls, except typing indicators
 	indicators  int
 	writes      int
 	hooks       []hook
