@@ -8,6 +8,6 @@
 // response of /readyz does not list the endpoints.
 //
 // If no token is configured, internal/config allows only a loopback address, and the server refuses requests for other
-// host names. Otherwise a foreign web page could let a host name of its own point to this machine, and then read the
-// responses in a browser on this machine (DNS rebinding).
+// host names. Without this refusal, a foreign web page could let a host name of its own point to this machine, and
+// then read the responses in a browser on this machine (DNS rebinding).
 package admin

@@ -77,7 +77,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// event returns an event with those parts of the page that have changed since the client got the parts in sent. It
+// event returns an event with those parts of the page that have changed since the client got the parts in sent. event
 // also updates sent. If no part has changed, the event is empty.
 func (s *Server) event(r *http.Request, sent map[string]string) ([]byte, error) {
 	v := s.view(r)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// answer is a text that the model writes. It consists of letters, white space and Markdown characters. Platforms show
-// only the letters unchanged. From the visible letters, the bench can therefore tell exactly how much of the answer a
-// person sees.
+// answer is a text that the model writes. An answer consists of letters, white space and Markdown characters.
+// Platforms show only the letters unchanged. From the visible letters, the bench can therefore tell exactly how much
+// of the answer a person sees.
 type answer struct {
 	text   string
 	letter string // the letters of text, without all other characters

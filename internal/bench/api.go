@@ -78,8 +78,8 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	return list, nil
 }
 
-// probe asks the servers in turn for short answers, probes times each. It records the time to the first token of each
-// answer.
+// probe asks the servers in turn for short answers, probes times each. probe records the time to the first token of
+// each answer.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
 		for _, v := range servers {

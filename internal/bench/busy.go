@@ -37,7 +37,7 @@ type crowd struct {
 	watching sync.WaitGroup
 }
 
-// crowd returns people who can write until ctx ends. It switches the platform's limits off.
+// crowd returns people who can write until ctx ends. crowd switches the platform's limits off.
 func (w *world) crowd(ctx context.Context, answer string) *crowd {
 	c := &crowd{bots: append([]*telegram.Server{w.Telegram}, w.bots...), answered: make(chan int)}
 	for _, s := range c.bots {
@@ -116,8 +116,8 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	return nil
 }
 
-// hourly is a load of many conversations. In each of them, a person writes one message an hour. Such an hour lasts
-// less than a real hour.
+// hourly is a load of many conversations. In each conversation, a person writes one message an hour. The field hour is
+// the length of such an hour, which is shorter than a real hour.
 type hourly struct {
 	conversations int
 	bots          int // number of bots; telex makes at most 30 calls a second for each of them

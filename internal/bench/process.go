@@ -17,7 +17,7 @@ import (
 // startPatience is the maximum time from the start of a bot to its first poll.
 const startPatience = 20 * time.Second
 
-// process is a bot that runs in a process of its own. It has a directory for its state and its log.
+// process is a bot that runs in a process of its own. A process has a directory for its state and its log.
 type process struct {
 	*outside.Process
 	dir       string

@@ -175,8 +175,8 @@ func (w row) judged(bars []verdict) string {
 	return "\t"
 }
 
-// printSummary prints the figures that exceed their limit, and the number of all limits. It returns how many figures
-// exceed their limit.
+// printSummary prints the figures that exceed their limit, and the number of all limits. printSummary returns how many
+// figures exceed their limit.
 func printSummary(out io.Writer, results []result) (missed int) {
 	bars := 0
 	fmt.Fprintln(out)

@@ -235,8 +235,8 @@ func (s scenario) patience(l load) time.Duration {
 	return writing + sending + s.outage.length + 30*time.Second
 }
 
-// breakDown makes the platform unreachable for the duration of the scenario's outage. It returns when the outage
-// began.
+// breakDown makes the platform unreachable for the duration of the scenario's outage. breakDown returns when the
+// outage began.
 func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	if s.outage.length == 0 {
 		return time.Time{}, nil

@@ -23,8 +23,8 @@ const (
 // load is a number of chats in which people ask at the same time. tokens is the length of each answer.
 type load struct{ chats, tokens int }
 
-// scenario is one measurement. It consists of loads, which a bot gets one after the other, and of the limits on the
-// figures.
+// scenario is one measurement. A scenario consists of loads, which a bot gets one after the other, and of the limits
+// on the figures.
 type scenario struct {
 	name, title string
 	loads       []load

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestBenchShort checks that the bench itself works. It also checks that the built binary stays within the generous
-// limits of the short scenarios, that no message is lost, doubled or refused, and that no platform limit is exceeded.
+// TestBenchShort checks that the bench itself works. TestBenchShort also checks that the built binary stays within the
+// generous limits of the short scenarios, that no message is lost, doubled or refused, and that no platform limit is
+// exceeded.
 func TestBenchShort(t *testing.T) {
 	t.Parallel()
 	binary, file := buildTelex(t), filepath.Join(t.TempDir(), "bench.json")

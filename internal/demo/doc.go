@@ -19,6 +19,6 @@
 // platform's client. The server renders all parts of the page and sends the changed ones as server-sent events. The
 // script only inserts the parts that the server sends.
 //
-// The package parses the visible markup by its own rules. It shares no code with internal/markup and with the
-// adapters' dialects. So if their code has a mistake, the mistake becomes visible on the page.
+// The package parses the visible markup by its own rules. The package shares no code with internal/markup and with the
+// adapters' dialects. So a mistake in the adapters' code becomes visible on the page.
 package demo

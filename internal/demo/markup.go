@@ -113,8 +113,8 @@ func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) 
 // again n characters c.
 type marks map[byte][]string
 
-// mark is a text between two delimiters. Its node kind is goldmark's kind for struck-out text, so that markRenderer
-// renders it.
+// mark is a text between two delimiters. The node kind of a mark is goldmark's kind for struck-out text, so that
+// markRenderer renders the mark.
 type mark struct {
 	extast.Strikethrough
 

@@ -43,7 +43,8 @@ type page struct {
 }
 
 // servePage starts the server of the page. Below /telegram/, the server also serves the page of Telegram's stand-in.
-// That page shows only the Telegram chat. On that page, a person can also reply, edit messages and use groups.
+// The page of the stand-in shows only the Telegram chat, but there a person can also reply, edit messages and use
+// groups.
 func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	p := &page{demo: d}
 	p.templates, err = template.New("").Funcs(template.FuncMap{

@@ -26,8 +26,9 @@ const (
 	answerTime = 5 * time.Minute
 )
 
-// program is a client of the daemon's API server. It sends only the new question, because the daemon stores the
-// earlier ones in a session. It reads the streamed answer. If the stream breaks off, program repeats the request.
+// program is a client of the daemon's API server. program sends only the new question, because the daemon stores the
+// earlier questions in a session. program reads the streamed answer. If the stream breaks off, program repeats the
+// request.
 type program struct {
 	url   string
 	pulse *pulse

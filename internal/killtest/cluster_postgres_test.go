@@ -9,7 +9,7 @@ import (
 )
 
 // Several daemons share a database, and the test kills, pauses and restarts some of them. Everybody must nevertheless
-// see every answer, and nothing else. There are fewer daemons and fewer people than in `make cluster`.
+// see every answer, and nothing else. The test uses fewer daemons and fewer people than `make cluster`.
 func TestPostgreSQLCluster(t *testing.T) {
 	t.Parallel()
 	binary := buildTelex(t)

@@ -24,14 +24,14 @@ type clusterResult struct {
 	Minutes  float64 `json:"minutes"`
 	Seed     uint64  `json:"seed"`
 	Answers  int     `json:"answers"`
-	// Requests is the number of requests to the model. It can exceed Answers, because the model begins an answer again
-	// after its daemon was killed.
+	// Requests is the number of requests to the model. Requests can exceed Answers, because the model begins an answer
+	// again after its daemon was killed.
 	Requests int `json:"requests"`
 	talkVerdict
 	Events []event `json:"events"`
 	// ByReplica is the number of requests to the model by replica.
 	ByReplica map[string]int `json:"by_replica"`
-	// First is the time from a question to the first request to the model for this question. It does not include
+	// First is the time from a question to the first request to the model for this question. First does not include
 	// questions that waited for an earlier answer.
 	First spread `json:"first"`
 	// Recovery is the time from a kill until another daemon continued a growing reply of the killed daemon.

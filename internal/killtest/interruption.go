@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxInterruption is how much longer a reply may stand still because of a graceful restart. It is added to the 99th
-// percentile of the times for which replies stand still without a restart.
+// maxInterruption is how much longer a reply may stand still because of a graceful restart. maxInterruption is added
+// to the 99th percentile of the times for which replies stand still without a restart.
 const maxInterruption = 2 * time.Second
 
 // near is the time after an event in which the event may still have effects. Another replica takes over within
@@ -38,8 +38,8 @@ func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	return list
 }
 
-// interruptionsOf returns the interruptions of the message p. all are all messages on the same platform. They share
-// the platform's limits, even if different daemons write them.
+// interruptionsOf returns the interruptions of the message p. all are all messages on the same platform. The messages
+// on one platform share the platform's limits, even if different daemons write them.
 func (c *cluster) interruptionsOf(t *talk, p post, all []post) (list []interruption) {
 	for i, v := range p.versions[1:] {
 		since := p.versions[i].at

@@ -29,8 +29,8 @@ type verdict struct {
 	Doubled int `json:"doubled"` // answers of which a part is visible twice
 	Cursors int `json:"cursors"` // messages that end with a cursor
 	Limits  int `json:"limits"`  // calls beyond the published limits, or made before the wait after a 429 was over
-	// UncertainTwice and UncertainCursors are parts of Uncertain. These nameless messages are visible in addition to the
-	// answer. A later daemon should have found and deleted each of them.
+	// Uncertain counts nameless messages that are visible in addition to the answer. UncertainTwice and UncertainCursors
+	// count some of these messages. A later daemon should have found and deleted every nameless message.
 	Uncertain        int    `json:"uncertain"`         // number of nameless messages
 	UncertainTwice   int    `json:"uncertain_twice"`   // nameless messages that show the whole text of another message
 	UncertainCursors int    `json:"uncertain_cursors"` // nameless messages that end with a cursor
@@ -69,7 +69,7 @@ func lines(list []shown) string {
 func join(list []shown) string { return flat(lines(list)) }
 
 // judge compares the messages in a chat with the expected answer. judge may ignore nameless messages, but only if the
-// other messages then are exactly the answer. It ignores as few as possible.
+// other messages then are exactly the answer. judge ignores as few nameless messages as possible.
 func judge(want string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		return !slices.ContainsFunc(rest, shown.cursor) && join(rest) == flat(want)
@@ -153,8 +153,8 @@ func weigh(list []shown, set uint) verdict {
 // during the reply.
 var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0-9a-f]{8}\)$`)
 
-// judgeClosed checks the messages of a reply that telex has given up. They must show the beginning of the answer,
-// including all text that the person saw before, and one line that says that something went wrong.
+// judgeClosed checks the messages of a reply that telex has given up. The messages must show the beginning of the
+// answer, including all text that the person saw before, and one line that says that something went wrong.
 func judgeClosed(answer, before string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		if slices.ContainsFunc(rest, shown.cursor) {

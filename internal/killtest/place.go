@@ -19,7 +19,7 @@ type place interface {
 	say(text string) error
 	posts() []post // the bot's messages that were not deleted, oldest first
 	// pace returns the expected time between two edits of a reply while the given number of replies grow on the platform.
-	// That is telex's own edit interval, or a longer time if the platform's limit allows fewer edits of each reply.
+	// This time is telex's own edit interval, or longer if the platform's limit allows fewer edits of each reply.
 	pace(replies int) time.Duration
 	// overtaken reports whether telex received the later of two messages first, so that telex could not answer them in
 	// order. The arguments are the words that identify the questions in these messages.

@@ -31,7 +31,7 @@ const (
 // one, and no question contains the text of another question.
 const firstChat = 10_000
 
-// helpText is the text with which the daemons answer /help. Their configuration sets it.
+// helpText is the text with which the daemons answer /help. The configuration of the daemons sets this text.
 const helpText = "This is the help of a telex that is killed now and then."
 
 // ask returns a question for a chat. The model answers by counting up from 1, so missing and repeated parts are easy
@@ -52,7 +52,8 @@ func ask(random *rand.Rand, chat int64, l length) question {
 	return q
 }
 
-// count returns an answer that counts up. It consists of paragraphs. count returns it as Markdown and as visible text.
+// count returns an answer that counts up in several paragraphs. count returns the answer as Markdown and as visible
+// text.
 func count(chat int64, words int) (markdown, visible string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer %d begins:", chat)

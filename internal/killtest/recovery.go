@@ -8,8 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// maxRecovery is the maximum time in which a reply may stand still after its daemon was killed. It is 5 s until the
-// daemon's lease ends, and the time that another daemon needs to take over the chat.
+// maxRecovery is the maximum time in which a reply may stand still after its daemon was killed. This time consists of
+// 5 s until the daemon's lease ends, and of the time that another daemon needs to take over the chat.
 const maxRecovery = 8 * time.Second
 
 // recovery describes how a growing reply continued after its daemon was killed. All durations count from the kill.
@@ -30,8 +30,8 @@ type recovery struct {
 	Again bool `json:"again"`
 }
 
-// ours is the part of Grown for which telex is responsible. It does not include the time in which the model wrote the
-// visible text again.
+// ours is the part of Grown for which telex is responsible. ours does not include the time in which the model wrote
+// the visible text again.
 func (r recovery) ours() time.Duration { return r.Grown - r.Rewriting }
 
 // recoveries describes how replies in a chat continued after a kill. recoveries considers only replies that were
@@ -123,8 +123,8 @@ func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	return "", 0, false
 }
 
-// nextChange returns the time until the next change in a chat. It ignores changes shortly after the kill, because they
-// may come from calls that the killed daemon had begun.
+// nextChange returns the time until the next change in a chat. nextChange ignores changes shortly after the kill,
+// because they may come from calls that the killed daemon had begun.
 func nextChange(posts []post, after time.Time) time.Duration {
 	next := time.Duration(-1)
 	for _, p := range posts {

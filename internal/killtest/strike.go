@@ -16,7 +16,7 @@ import (
 // the trial calls the function that the strike has returned.
 type strike func(t *trial) kill
 
-// kill waits for the intended situation and then kills the daemon. It returns false if the situation can't occur any
+// kill waits for the intended situation and then kills the daemon. kill returns false if the situation can't occur any
 // more.
 type kill func(ctx context.Context, l *life) (bool, error)
 
@@ -73,7 +73,7 @@ func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	return true, nil
 }
 
-// until waits until hit is closed. It returns false if all questions were answered before.
+// until waits until hit is closed. until returns false if all questions were answered before hit was closed.
 func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, strikePatience)
 	defer cancel()
@@ -123,8 +123,8 @@ func whileShown(after time.Duration) strike {
 	return once(after, func(t *trial) bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
 }
 
-// whileBlocked makes the platform refuse a call with 429. It kills the daemon after the given time, while the daemon
-// still has to wait.
+// whileBlocked makes the platform refuse a call with 429. whileBlocked kills the daemon after the given time, while
+// the daemon still has to wait.
 func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	f.Times, f.Action = 1, fault.RateLimit
 	refused := func(t *trial) bool { return t.world.Telegram.Stats().Forced > 0 }
@@ -138,8 +138,8 @@ func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	}
 }
 
-// whenStored kills the daemon when the given time has passed since the daemon created its store. It polls the clock
-// instead of sleeping, because a timer could be late by more than the given time.
+// whenStored kills the daemon when the given time has passed since the daemon created its store. whenStored polls the
+// clock instead of sleeping, because a timer could be late by more than the given time.
 func whenStored(after time.Duration) strike {
 	return func(*trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {

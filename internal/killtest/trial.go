@@ -71,7 +71,7 @@ func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	return o, t.finish(ctx, h, &o)
 }
 
-// strike starts and kills the daemons. It returns false if an intended situation for a kill did not occur.
+// strike starts and kills the daemons. strike returns false if an intended situation for a kill did not occur.
 func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	for i, s := range t.strikes {
 		wait := s(t)

@@ -16,7 +16,8 @@ import (
 // modelKey is the API key of the model's stand-in. The key is not a secret.
 const modelKey = "killtest"
 
-// latency is the duration of a call to the platform. It is long enough for the test to kill a daemon during a call.
+// latency is the duration of a call to the platform. latency is long enough for the test to kill a daemon during a
+// call.
 const latency = 20 * time.Millisecond
 
 // world is the environment of the daemons: a platform that enforces its published limits, and a model provider that

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to stop gracefully. It equals the time after which systemd kills a
-// daemon that does not stop. While stopping, a daemon may use its shutdown_grace, 30 s by default, and then makes its
-// last edits. A replica uses nearly all of shutdown_grace to complete the answers that it has begun. Other replicas
-// take over only the answers that are still incomplete.
+// stopPatience is how long a process may take to stop gracefully. stopPatience equals the time after which systemd
+// kills a daemon that does not stop. While stopping, a daemon may use its shutdown_grace, 30 s by default, and then
+// makes its last edits. A replica uses nearly all of shutdown_grace to complete the answers that it has begun. Other
+// replicas take over only the answers that are still incomplete.
 const stopPatience = 45 * time.Second // TimeoutStopSec in deploy/telex.service
 
 // Process is a running program.

@@ -8,8 +8,8 @@ import (
 	"telex/agent"
 )
 
-// chunk is one event of a Chat Completions stream. The field usage exists only if the client requests the usage. It is
-// null in every chunk except the last one, which contains the usage of the whole answer.
+// chunk is one event of a Chat Completions stream. The field usage exists only if the client requests the usage. The
+// field usage is null in every chunk except the last one, which contains the usage of the whole answer.
 type chunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object"`

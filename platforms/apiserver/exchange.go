@@ -218,9 +218,8 @@ func (x *exchange) emit(e agent.Event) {
 }
 
 // handleReset handles a reset in a stream. After a reset, the text so far no longer belongs to the answer. The server
-// can't remove text that it has sent, so handleReset ends the turn with an error. The exception: the text so far was
-// reasoning without a start tag. handleReset then sends the end tag, because many clients hide all text before this
-// tag.
+// can't remove text that it has sent, so handleReset ends the turn with an error. If the text so far was reasoning
+// without a start tag, handleReset instead sends the end tag, because many clients hide all text before this tag.
 func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	if !e.Thought {
 		cancel(errRestarted)

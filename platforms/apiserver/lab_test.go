@@ -44,7 +44,7 @@ func hello() runner {
 	return says(agent.StopDone, agent.Text{Delta: "Hello, "}, agent.Text{Delta: "you <&>."})
 }
 
-// docs implements Documents. It can read files that begin with "doc:".
+// docs implements Documents. docs can read files that begin with "doc:".
 type docs struct{}
 
 func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {

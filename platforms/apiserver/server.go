@@ -70,8 +70,8 @@ const (
 	idleTimeout   = 2 * time.Minute  // for the wait between two requests
 	maxHeader     = 16 << 10         // bytes
 	maxBody       = 10 << 20         // bytes
-	// spareConnections is how many connections the server accepts in addition to MaxRequests. They are for idle
-	// connections and for requests that the server refuses.
+	// spareConnections is how many connections the server accepts in addition to MaxRequests. The additional connections
+	// are for idle clients and for requests that the server refuses.
 	spareConnections = 256
 )
 

@@ -91,8 +91,8 @@ func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *api
 	return h, nil
 }
 
-// compaction converts a turn's compaction to its stored form. A compaction replaces old messages with a summary. If it
-// replaced no stored entries, the method compaction returns nil.
+// compaction converts a turn's compaction to its stored form. A compaction replaces old messages with a summary. If a
+// compaction replaced no stored entries, the method compaction returns nil.
 func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	if c == nil || c.Messages == 0 || c.Messages > len(h.entries) {
 		return nil

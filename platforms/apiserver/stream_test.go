@@ -152,8 +152,8 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// The server can't remove text that it has sent. If that text was reasoning without an opening tag, the server adds a
-// closing tag. If the model begins its answer again, the server ends the stream with an error.
+// The server can't remove text that it has sent. If the sent text was reasoning without an opening tag, the server
+// adds a closing tag. If the model begins its answer again, the server ends the stream with an error.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`

@@ -162,7 +162,7 @@ func (s *scene) wantAcknowledged(w Presser) {
 	}
 }
 
-// offer sends a text with buttons. If that fails, the case fails.
+// offer sends a text with buttons. If sending fails, the case fails.
 func (s *scene) offer(to chat.Target, text string, actions ...chat.Action) chat.MessageRef {
 	s.Helper()
 	m := outgoing(text)

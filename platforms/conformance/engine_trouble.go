@@ -267,8 +267,8 @@ func (s *scene) reconciles(to chat.Target) bool {
 }
 
 // unclear checks an answer during which the connection breaks in a create. unclear tests both a break before the
-// create takes effect and a break after that. If after is empty, the connection breaks in the first create. Otherwise
-// it breaks in the create that follows a nearly full message.
+// create takes effect and a break after that. If after is empty, the connection breaks in the first create. If after
+// is not empty, the connection breaks in the create that follows a nearly full message.
 func (s *scene) unclear(a answer, after string) {
 	s.Helper()
 	h := s.newGateway(map[string]answer{"go": a}, nil)

@@ -169,8 +169,8 @@ func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want cha
 	}
 }
 
-// wantPassing checks that a search failed with Temporary or Uncertain. Both kinds are correct, because repeating a
-// search does no harm.
+// wantPassing checks that a search failed with Temporary or Uncertain. Temporary and Uncertain are both correct,
+// because repeating a search does no harm.
 func (s *scene) wantPassing(err error) {
 	s.Helper()
 	if kind := chat.AsSendError(err).Kind; kind != chat.Uncertain && kind != chat.Temporary {

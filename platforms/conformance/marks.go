@@ -19,8 +19,8 @@ var (
 
 // checkMarks returns an error if a Markdown text contains a delimiter, such as **, without a partner. People would see
 // this delimiter as characters. The text must be in the form in which the adapter sent it. checkMarks knows the
-// delimiters that dialects write. It checks each paragraph separately, because a delimiter and its partner are always
-// in the same paragraph.
+// delimiters that dialects write. checkMarks checks each paragraph separately, because a delimiter and its partner are
+// always in the same paragraph.
 func checkMarks(text string) error {
 	var paragraph []string
 	open := ""

@@ -183,7 +183,7 @@ func outgoing(text string) chat.Outgoing {
 	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}
 }
 
-// send sends a text. If that fails, the case fails.
+// send sends a text. If sending fails, the case fails.
 func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	s.Helper()
 	receipt, err := s.adapter.Send(s.Context(), to, outgoing(text))
@@ -203,7 +203,7 @@ func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.Mess
 	return receipt.Ref
 }
 
-// edit edits a message. If that fails, the case fails.
+// edit edits a message. If the edit fails, the case fails.
 func (s *scene) edit(e preview.Editor, ref chat.MessageRef, m chat.Outgoing) {
 	s.Helper()
 	if _, err := e.Edit(s.Context(), ref, m); err != nil {

@@ -92,7 +92,8 @@ func TestFindAmongOtherChats(t *testing.T) {
 }
 
 // Two creates have an unknown outcome. The search for the message of one create may change the message of the other
-// create. If so, Find reports this change, and the search for the changed message finds nothing.
+// create. If the search has changed another message, Find reports the change, and a search for the changed message
+// finds nothing.
 func TestFindReportsAnotherCreate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()

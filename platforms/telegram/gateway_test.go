@@ -82,8 +82,8 @@ func (w *world) polls(since time.Time) int {
 	return n
 }
 
-// While the store is full, the bot confirms no update, polls less often, and still sends messages. Afterwards the
-// gateway accepts every update once and in order (F43).
+// While the store is full, the bot confirms no update, polls less often, and still sends messages. When the store has
+// space again, the gateway accepts every update once and in order (F43).
 func TestFullStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Store: memory.New(), failures: 5}

@@ -66,8 +66,8 @@ const (
 )
 
 // These constants limit the search for one message. A search makes at most maxProbes probes in a private chat, and
-// maxGroupProbes in a group. It tries up to probesAbove ids after the newest known id. Each probe counts as an edit
-// against Telegram's rate limits.
+// maxGroupProbes in a group. A search tries up to probesAbove ids after the newest known id. Each probe counts as an
+// edit against Telegram's rate limits.
 const (
 	maxProbes      = 20
 	maxGroupProbes = 5

@@ -35,7 +35,7 @@ func picture(t *testing.T, mediaType string, width, height int) chat.File {
 	return chat.File{Name: "a", MediaType: mediaType, Content: b.Bytes()}
 }
 
-// The bot sends a picture as a photo if Telegram accepts it as a photo. Otherwise the bot sends it as a file.
+// The bot sends a picture as a photo if Telegram accepts it as a photo. The bot sends every other picture as a file.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	const ok, refused = `{"ok":true,"result":{"message_id":7}}`, `{"ok":false,"error_code":400,"description":"Bad Request: IMAGE_PROCESS_FAILED"}`

@@ -218,7 +218,8 @@ func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	}
 }
 
-// Another program that polls and a webhook cause different errors. Each error tells the operator what to do (F55).
+// If another program polls, Run returns a different error than if a webhook is set. Each error tells the operator what
+// to do (F55).
 func TestRunFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

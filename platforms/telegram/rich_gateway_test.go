@@ -77,8 +77,9 @@ func TestRichAutoEndToEnd(t *testing.T) {
 	})
 }
 
-// A server that does not support rich messages refuses the first one. The bot then shows the whole answer once, with
-// entities. Afterwards the bot sends no more rich messages, even if the server would accept them.
+// A server that does not support rich messages refuses the bot's first rich message. The bot then shows the whole
+// answer once, with entities. After this refusal, the bot sends no more rich messages, even if the server would accept
+// them.
 func TestServerWithoutRichMessages(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichAuto, telegram.RichAlways} {
 		for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {
@@ -149,7 +150,7 @@ func TestRefusedRichMessage(t *testing.T) {
 	})
 }
 
-// The response to a create was lost. That is not a refusal, so the bot does not send plain text instead.
+// If the response to a create is lost, this is not a refusal, so the bot does not send plain text instead.
 func TestUncertainRichMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		bot := w.connectRich(telegram.RichAlways)

@@ -297,8 +297,8 @@ func TestFetchFromPlatform(t *testing.T) {
 	})
 }
 
-// If an admin has never written to the bot, the bot can't set a menu for this admin. That is not an error, and the
-// other admins get their menu.
+// If an admin has never written to the bot, the bot can't set a menu for this admin. SetCommands then reports no
+// error, and sets the menu of the other admins.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes everything from s that could control a terminal. This is: the control characters of C0 and C1 except
-// line breaks (and therefore all escape sequences), characters that change the direction of the text, and invalid
-// UTF-8.
+// Clean removes everything from s that could control a terminal. Clean removes the control characters of C0 and C1
+// except line breaks, and therefore all escape sequences. Clean also removes characters that change the direction of
+// the text, and invalid UTF-8.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if harmful(r) {

@@ -27,7 +27,7 @@ var (
 
 var errDisk = errors.New("secret detail of the disk")
 
-// scene is a running hub. It records the messages that the hub accepts and the results of Serve.
+// scene is a running hub. A scene records the messages that the hub accepts and the results of Serve.
 type scene struct {
 	t       *testing.T
 	hub     *Hub

@@ -152,8 +152,8 @@ func text(l uv.Line) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Await waits until ok returns true for the lines of the screen, and returns these lines. If this takes longer than
-// maxWait, the test fails.
+// Await waits until ok returns true for the lines of the screen, and returns these lines. If ok does not return true
+// within maxWait, the test fails.
 func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) []string {
 	t.Helper()
 	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a test that waits in vain must end

@@ -129,8 +129,8 @@ func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	}
 }
 
-// A person leaves while the client has no connection to telex. The program then ends at once. It ends with an error if
-// an answer is missing.
+// A person leaves while the client has no connection to telex. The program then ends at once. If an answer is missing,
+// the program ends with an error.
 func TestLeaveWhileAway(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -239,8 +239,8 @@ func TestReconnectWaits(t *testing.T) {
 	})
 }
 
-// After a key press, the status line shows a notice. The notice must stay there while attempts to reconnect fail.
-// Otherwise nobody could read it, because the attempts follow each other quickly.
+// After a key press, the status line shows a notice. The notice must stay there while attempts to reconnect fail. If
+// each attempt removed the notice, nobody could read the notice, because the attempts follow each other quickly.
 func TestNoticeStaysWhileTelexIsAway(t *testing.T) {
 	m := newModel(nil, terminal.Welcome{}, Options{})
 	m.lose(terminal.ErrClosed)

@@ -189,8 +189,8 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap wraps to a new width those final lines that are not in the scrollback yet. It does not change lines that are
-// being printed.
+// rewrap wraps to a new width those final lines that are not in the scrollback yet. rewrap does not change lines that
+// are being printed.
 func (m *model) rewrap() {
 	var lines []string
 	for _, l := range m.above[m.printing:] {
