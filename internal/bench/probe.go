@@ -83,8 +83,8 @@ type story struct {
 	twice     int // how often a change made something visible that is not a beginning of the answer
 }
 
-// tell compares what the model wrote with what the person saw. The measurement ends when the final appeared. If no
-// final appeared, the measurement ends at end.
+// tell compares what the model wrote with what the person saw. The measurement ends when the complete answer appeared.
+// If the complete answer did not appear, the measurement ends at the time end.
 func tell(a answer, r openai.Request, history []telegram.Message, end time.Time) story {
 	seen := sights(history, a)
 	st := story{tokens: r.Tokens}

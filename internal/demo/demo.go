@@ -158,7 +158,7 @@ func (d *demo) begin(ctx context.Context) error {
 	return nil
 }
 
-// server is a stand-in.
+// server is the interface of a stand-in.
 type server interface {
 	Serve(l net.Listener) error
 	Close() error

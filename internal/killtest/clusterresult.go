@@ -203,7 +203,7 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 	return v
 }
 
-// marks matches the word that identifies a question and its answer.
+// marks matches a word, such as A12x3z, that identifies a question and its answer.
 var marks = regexp.MustCompile(`A\d+x\d+z`)
 
 // waits returns for each question the time until the first request to the model for this question. waits leaves out a

@@ -26,7 +26,7 @@ func span(l length) time.Duration {
 	}
 }
 
-// planRandom kills the daemon once at a random moment: while it starts or answers, or shortly after an answer.
+// planRandom kills the daemon once, at a random time: while the daemon starts or answers, or shortly after an answer.
 func planRandom(random *rand.Rand, number int) plan {
 	l := []length{medium, medium, brief, long}[number%4]
 	p := plan{unstreamed: number%5 == 4}

@@ -20,8 +20,8 @@ type recovery struct {
 	// TakenUp is when another daemon continued the reply: it called the model for the reply, or changed a message, for
 	// the first time.
 	TakenUp time.Duration `json:"taken_up"`
-	// Grown is when people first saw more text. The model begins the answer anew, so it must first write the visible text
-	// again.
+	// Grown is when people first saw more text. The model begins the answer again, so the model must first write the text
+	// that people already see.
 	Grown time.Duration `json:"grown"`
 	// Rewriting is the part of Grown in which the model wrote the text again that was already visible.
 	Rewriting time.Duration `json:"rewriting"`

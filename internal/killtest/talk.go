@@ -34,8 +34,8 @@ const (
 	inARow = 0.15
 )
 
-// newTalk prepares a talk. If the talk contains a long answer, newTalk tells the stand-in of the model to give it. A
-// short answer is part of its question, so the stand-in needs no preparation.
+// newTalk prepares a talk. If the talk contains a long answer, newTalk configures this answer in the stand-in of the
+// model. A short answer is part of its question, so the stand-in needs no preparation.
 func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*talk, error) {
 	t := &talk{place: p, number: number, random: random, long: p.name() == "telegram" && number%5 == 0}
 	if !t.long {
@@ -45,7 +45,7 @@ func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*tal
 	return t, model.Rule(openai.Rule{Match: mark, Do: fmt.Sprintf("rate=150 say=%q", counting(mark, 1000))}) // an answer of 4,900 characters
 }
 
-// mark returns the word that identifies the n-th question.
+// mark returns a word that identifies the n-th question, such as A12x3z.
 func (t *talk) mark(n int) string { return fmt.Sprintf("A%dx%dz", t.number, n) }
 
 // counting returns an answer that counts up, so that missing and repeated parts are easy to see.

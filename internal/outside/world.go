@@ -33,7 +33,7 @@ type StandIn interface {
 	Close() error
 }
 
-// NewWorld starts a stand-in of Telegram and one of a model provider. The caller must close the returned World.
+// NewWorld starts a stand-in of Telegram and a stand-in of a model provider. The caller must close the returned World.
 func NewWorld(ctx context.Context, t telegram.Options, m openai.Options) (*World, error) {
 	w := &World{Telegram: telegram.New(t), Model: openai.New(m)}
 	var err error

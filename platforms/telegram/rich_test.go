@@ -17,8 +17,8 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// written converts Markdown to messages and returns them. The text behind is appended to each message, as the gateway
-// appends the cursor to a growing text.
+// written converts Markdown to messages and returns them. written appends the text behind to each message, as the
+// gateway appends the cursor to a growing text.
 func written(src string, d Dialect, limit int, open bool, behind string) []chat.Outgoing {
 	var list []chat.Outgoing
 	for _, p := range markup.Layout(src, markup.Options{Dialect: d, Limit: limit, Open: open}) {

@@ -19,8 +19,9 @@ func (b *Bot) richMode() Rich {
 	return b.rich
 }
 
-// sendsRich reports whether a message is sent as a rich message. In most cases the dialect has decided this. With
-// RichAlways, telex also sends a text as a rich message if it is too long for a normal message.
+// sendsRich reports whether a message is sent as a rich message. In most cases, the dialect has already decided
+// whether a message is rich. With RichAlways, telex also sends a text as a rich message if it is too long for a normal
+// message.
 func (b *Bot) sendsRich(m chat.Outgoing) bool {
 	switch b.richMode() {
 	case RichAlways:

@@ -16,7 +16,7 @@ const (
 )
 
 // lead matches the beginning of a line, which determines the indent of the rows that continue the line. lead matches
-// quote bars, an indent, list marks and the prompt.
+// quote bars, an indent, list bullets or numbers, and the prompt.
 var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}[.)]) )*)(?:│ )*`)
 
 // wrap cuts text into lines of at most width cells. If a line is too long, wrap indents its continuation like its
