@@ -12,7 +12,7 @@ type CallFragment struct {
 	Index     *int // position of the call in the answer; nil: the provider sent none
 	ID, Name  string
 	Arguments string          // the next piece of the arguments
-	Extra     json.RawMessage // the same value as ToolCall.Extra
+	Extra     json.RawMessage // provider data, as in ToolCall.Extra
 }
 
 // CallBuffer joins the fragments in which a provider streams the tool calls of an answer. According to the API, the fragments

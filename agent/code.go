@@ -8,7 +8,7 @@ import (
 // codeState parses Markdown closely enough to know whether the end of a growing text is inside code: a fenced block or a code
 // span. codeState assumes that a code span ends with its line. The zero value is the state at the start of a text.
 type codeState struct {
-	fenceChar byte // of the open fence
+	fenceChar byte // the character of the open fence
 	fenceLen  int  // 0: no fence is open
 	line      []byte
 	span, run int // lengths of the back-tick run that opened the code span, and of the back-tick run that is being read; 0: none

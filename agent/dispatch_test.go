@@ -114,7 +114,7 @@ func TestDispatchReportsProgress(t *testing.T) {
 				got = append(got, n.text)
 			}
 		})
-		late("x") // nobody receives this
+		late("x") // nobody receives this report
 		each := map[byte]string{}
 		for _, text := range got {
 			each[text[0]] += text[1:]

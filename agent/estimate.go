@@ -19,8 +19,8 @@ const (
 )
 
 const (
-	// tokensPerMessage is the overhead of a message: its role and its end
-	// (https://github.com/openai/openai-cookbook, How_to_count_tokens_with_tiktoken.ipynb: 3 or 4).
+	// tokensPerMessage is the number of tokens for the role and the end of each message. OpenAI's cookbook says 3 or 4
+	// (https://github.com/openai/openai-cookbook, How_to_count_tokens_with_tiktoken.ipynb).
 	tokensPerMessage = 4
 	// tokensPerImage is about how many tokens an image costs after the provider has scaled it down. OpenAI counts 765 tokens for
 	// 1024×1024 pixels (https://platform.openai.com/docs/guides/images-vision), Anthropic up to 1,600

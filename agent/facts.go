@@ -35,7 +35,7 @@ const restrictionDuration = 10 * time.Minute
 const (
 	maxRequest = "tokens of a request" // estimated tokens; the provider refused a larger request
 	maxWindow  = "tokens of a window"  // tokens of a request and its answer, as reported by the provider
-	maxAnswer  = "tokens of an answer" // as the provider counts them
+	maxAnswer  = "tokens of an answer" // tokens as the provider counts them
 )
 
 // The parts of a request that a provider can refuse, besides single tools (see toolKey).

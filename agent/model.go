@@ -38,7 +38,7 @@ type Request struct {
 // ToolSpec describes a tool to a model.
 type ToolSpec struct {
 	Name, Description string
-	Parameters        json.RawMessage // JSON Schema of an object
+	Parameters        json.RawMessage // JSON Schema of the arguments, which are an object
 }
 
 // Delta is a piece of an answer.
@@ -95,7 +95,7 @@ const (
 	Broken        ErrorKind = "broken"         // the answer began and broke off
 	NoTools       ErrorKind = "no_tools"       // a request without tools may succeed
 	ContextLength ErrorKind = "context_length" // the conversation is too long
-	TooLarge      ErrorKind = "too_large"      // more tokens than the account may use in a minute: a smaller request may succeed
+	TooLarge      ErrorKind = "too_large"      // the request exceeds the account's token limit per minute
 	Filtered      ErrorKind = "filtered"       // the provider's content filter stopped the request or the answer
 	BadImage      ErrorKind = "bad_image"      // an image can't be read, or makes the request too large
 	Quota         ErrorKind = "quota"          // the account has no money left

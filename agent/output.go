@@ -178,7 +178,7 @@ func Extension(mediaType string) string {
 	case "plain":
 		return "txt"
 	}
-	const maxExtension = 4 // png, pdf, json
+	const maxExtension = 4 // such as json
 	if kind == "" || len(kind) > maxExtension || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 		return "bin"
 	}

@@ -65,7 +65,7 @@ func TestPipelineEndsEarly(t *testing.T) {
 			o.Limits.ModelCalls = 2 // the first model uses up the limit
 		}
 		got, second := chain(t, o, streamed, []answer{tt.a}, nil)
-		asked := len(second.requests) > 0 // only if the first model failed
+		asked := len(second.requests) > 0 // the second model is asked only if the first one failed
 		if got.Stop != tt.stop || got.Text != tt.text || asked != (tt.name == "an error") || got.events != "" {
 			t.Errorf("%s: got %s %q, events %s", tt.name, got.Stop, got.Text, got.events)
 		}

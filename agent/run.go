@@ -96,7 +96,7 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 		return Completion{}, err
 	}
 	r.awaitToolbox(ctx)
-	r.messages = append(r.messages, r.newMessages...) // the steps of an earlier process
+	r.messages = append(r.messages, r.newMessages...) // add the steps of an earlier process
 	if err := r.finishCalls(ctx); err != nil {
 		return Completion{}, err
 	}

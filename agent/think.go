@@ -24,9 +24,9 @@ type thinkFilter struct {
 	held                string   // a possible beginning of a tag
 
 	thinking      bool
-	hadThinking   bool // there was thinking
+	hadThinking   bool // the filter has already found thinking
 	nestedOpen    int  // opening tags inside thinking that are not closed yet
-	textBegan     bool // the text has begun
+	textBegan     bool // text other than white space has been added
 	afterCloseTag bool // only white space since a closing tag
 	code          codeState
 

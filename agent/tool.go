@@ -66,7 +66,7 @@ type Output struct {
 
 // File is a file that a tool made for people, or that a person attached for the model.
 type File struct {
-	Name      string // with an extension, no path
+	Name      string // file name with an extension, without a path
 	MediaType string
 	Content   []byte
 }

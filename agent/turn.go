@@ -158,7 +158,7 @@ const (
 	StopClientCalls StopReason = "client_calls"
 	StopLength      StopReason = "length"      // the model hit its output limit
 	StopFiltered    StopReason = "filtered"    // the provider's content filter stopped the answer
-	StopRefused     StopReason = "refused"     // the model refused
+	StopRefused     StopReason = "refused"     // the model refused to answer
 	StopEmpty       StopReason = "empty"       // the answer had no text
 	StopThinking    StopReason = "thinking"    // the answer had only reasoning
 	StopCancelled   StopReason = "cancelled"   // ctx ended

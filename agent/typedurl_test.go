@@ -60,7 +60,7 @@ func TestTypedByTheAsker(t *testing.T) {
 		{"https://example.org:8443/", "example.org", false},
 		{"https://example.org:443/", "example.org", true},
 		{"https://examp\u200ble.org/", "example.org", true}, // the real host name has no such character
-		{"https://ex\u0430mple.org/", "example.org", false}, // a Cyrillic letter
+		{"https://ex\u0430mple.org/", "example.org", false}, // the escaped letter is Cyrillic
 		{"https://example.org/", "ex\u0430mple.org", false},
 		{"https://example.org/\u202etxt", "example.org/txt", false},
 	} {

@@ -167,7 +167,7 @@ func TestAnyConversationFits(t *testing.T) {
 		n.output = n.window / rapid.IntRange(4, 10).Draw(rt, "output")
 		o := Options{System: strings.Repeat("rule ", rapid.IntRange(0, 20).Draw(rt, "system"))}
 		if rapid.Bool().Draw(rt, "limited") {
-			o.Limits.ModelCalls = rapid.IntRange(8, 16).Draw(rt, "calls") // including refused attempts
+			o.Limits.ModelCalls = rapid.IntRange(8, 16).Draw(rt, "calls") // the limit includes refused attempts
 		}
 		a := newNarrow(t, n, o)
 		turn := Turn{

@@ -26,8 +26,8 @@ type choice struct {
 
 type answer struct {
 	Content          content     `json:"content"`
-	ReasoningContent content     `json:"reasoning_content"` // DeepSeek and most others
-	Reasoning        content     `json:"reasoning"`         // vLLM, OpenRouter, Ollama
+	ReasoningContent content     `json:"reasoning_content"` // the name that DeepSeek and most other servers use
+	Reasoning        content     `json:"reasoning"`         // the name that vLLM, OpenRouter and Ollama use
 	Refusal          string      `json:"refusal"`
 	ToolCalls        []callDelta `json:"tool_calls"`
 	ReasoningDetails blocks      `json:"reasoning_details"` // OpenRouter; must be sent back with tool calls
@@ -52,7 +52,7 @@ type callDelta struct {
 		Name      string             `json:"name"`
 		Arguments provider.Arguments `json:"arguments"`
 	} `json:"function"`
-	ExtraContent json.RawMessage `json:"extra_content"` // Gemini's signatures
+	ExtraContent json.RawMessage `json:"extra_content"` // signatures that Gemini sends with a call
 }
 
 // fragment converts the piece of a tool call to the form of the package agent.

@@ -102,7 +102,7 @@ func TestToolCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		chunks []string
-		want   string // id:name:arguments
+		want   string // the calls, in the form id:name:arguments
 	}{
 		{"by index", []string{
 			call(`"index":0,"id":"a","type":"function","function":{"name":"time","arguments":""}`),

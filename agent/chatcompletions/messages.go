@@ -94,7 +94,7 @@ func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 		msg.ToolCalls = append(msg.ToolCalls, call)
 	}
 	if m.Role == agent.Assistant && s.Has(wantsReasoning) && !s.Has(noReasoning) {
-		msg.ReasoningContent = &m.Reasoning // even if the reasoning is empty
+		msg.ReasoningContent = &m.Reasoning // this field is sent even if the reasoning is empty
 	}
 	switch {
 	case msg.Content != nil, len(msg.ToolCalls) > 0:

@@ -15,7 +15,7 @@ type shape = provider.Shape
 
 const (
 	noUsageOption shape = provider.FirstOwn << iota // old servers refuse stream_options
-	oldMaxTokens                                    // max_tokens instead of max_completion_tokens
+	oldMaxTokens                                    // requests contain max_tokens instead of max_completion_tokens
 	// wantsReasoning says that the provider wants back the reasoning that preceded tool calls. wantsExtra says that the
 	// provider wants back other data that came with tool calls. Providers that send such data need it back (DeepSeek, Gemini,
 	// OpenRouter). Other providers do not know the fields.

@@ -18,8 +18,8 @@ import (
 const (
 	maxMessage = 6 << 20 // bytes
 	maxRequest = 1 << 18 // bytes of a request or a notification, which the SDK queues
-	maxDepth   = 200     // nested objects and arrays
-	maxValues  = 200_000 // values and names together
+	maxDepth   = 200     // nesting of objects and arrays
+	maxValues  = 200_000 // number of values and names in a message
 	maxField   = 64      // bytes before the colon of a line of an event stream
 
 	largeMessage = 1 << 20          // bytes; only one message that is larger is read at a time
@@ -150,9 +150,9 @@ type gate struct {
 
 // lineScan is the state of the current line of an event stream.
 type lineScan struct {
-	field  []byte // before the colon
-	inData bool   // after the colon of a data line
-	inRest bool   // after the colon of another line
+	field  []byte // the part of the line before the colon
+	inData bool   // the reader is after the colon of a data line
+	inRest bool   // the reader is after the colon of another line
 }
 
 // Read implements io.Reader.

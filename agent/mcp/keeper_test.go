@@ -109,5 +109,5 @@ func underKill(t *testing.T, script, word string) {
 		return len(left("sleep\x00"+word)) > 0 || strings.Contains(script, "chain") && len(left(word)) > 1
 	})
 	_ = daemon.Process.Signal(syscall.SIGKILL)
-	_ = daemon.Wait() // it was killed
+	_ = daemon.Wait() // Wait returns an error, because the daemon was killed
 }

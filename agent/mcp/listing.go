@@ -15,7 +15,7 @@ import (
 
 const (
 	maxTools    = 200     // tools of a server; the agent offers at most 128 tools in all
-	maxPages    = 50      // pages of the list
+	maxPages    = 50      // pages of a server's list of tools
 	maxListing  = 1 << 20 // bytes of all descriptions and schemas, which stay in memory
 	maxLeftOut  = 5       // maximum number of omitted tools in one log line
 	maxListName = 256     // bytes of the server's name for a tool

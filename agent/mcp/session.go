@@ -49,7 +49,7 @@ func open(config Server, base http.RoundTripper) opener {
 		base := base
 		if base == nil {
 			if t, ok := http.DefaultTransport.(*http.Transport); ok {
-				t = t.Clone() // the connections end with the session
+				t = t.Clone() // the session has its own transport, whose connections end with the session
 				t.MaxResponseHeaderBytes = maxHeaders
 				base = t
 			}
@@ -86,7 +86,7 @@ func newSession(s *server) *session {
 	c.ctx, c.end = context.WithCancelCause(context.Background())
 	c.client = sdk.NewClient(&sdk.Implementation{Name: "telex", Version: s.version}, &sdk.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler), // the SDK's logs could contain secrets
-		Capabilities: &sdk.ClientCapabilities{},     // neither roots nor sampling nor elicitation
+		Capabilities: &sdk.ClientCapabilities{},     // the client offers neither roots nor sampling nor elicitation
 		// Without this option, the SDK would repeat calls by itself.
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.relist() },

@@ -22,7 +22,7 @@ type APIError struct {
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"` // a string, a number, or null
 	// Each of the following fields is sent by one provider only. Other providers may use the same names for data of any form.
-	Window   json.RawMessage `json:"n_ctx"`    // llama.cpp: how many tokens fit
+	Window   json.RawMessage `json:"n_ctx"`    // llama.cpp: how many tokens fit the window
 	Metadata json.RawMessage `json:"metadata"` // OpenRouter: why moderation stopped a request
 	status   int             // HTTP status inside the error; 0: none
 }

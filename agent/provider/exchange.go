@@ -30,7 +30,7 @@ type Exchange struct {
 	Events *sse.Events // a streamed answer
 	Whole  []byte      // a whole answer, as JSON
 
-	body    io.Closer // of a streamed answer
+	body    io.Closer // the body of a streamed answer
 	client  *http.Client
 	headers map[string]string
 	fields  map[string]any // fields of the request that go-openai does not set

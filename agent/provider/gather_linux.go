@@ -38,7 +38,7 @@ type gathering struct {
 	idle        int       // number of ticks without data
 
 	mu     sync.Mutex
-	ticks  *os.File // the timer; nil: nothing is gathered
+	ticks  *os.File // the timer; nil: the connection does not gather
 	closed bool
 }
 

@@ -81,7 +81,7 @@ func TestGatherDeliversEachByte(t *testing.T) {
 		if n == 2*gatherAfter {
 			go func() {
 				<-pause.C
-				_, _ = writer.Write([]byte{byte(n)}) // if this fails, the test fails at Read
+				_, _ = writer.Write([]byte{byte(n)}) // if the write fails, Read gets no byte
 			}()
 		} else if _, err := writer.Write([]byte{byte(n)}); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,7 @@ type Usage struct {
 	PromptDetails     cachedTokens    `json:"prompt_tokens_details"`
 	Completion        int             `json:"completion_tokens"`
 	CompletionDetails reasoningTokens `json:"completion_tokens_details"`
-	CacheHit          int             `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CacheHit          int             `json:"prompt_cache_hit_tokens"` // sent by DeepSeek
 	Input             int             `json:"input_tokens"`
 	InputDetails      cachedTokens    `json:"input_tokens_details"`
 	Output            int             `json:"output_tokens"`

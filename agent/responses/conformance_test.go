@@ -121,7 +121,7 @@ func TestBothModelPackagesReadAnswersAlike(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, question string
-		messages       []agent.Message // instead of the question
+		messages       []agent.Message // if set, sent instead of the question
 		most           int
 		only           string // stream or whole
 		calls          int

@@ -39,13 +39,13 @@ type item struct {
 	summary   int             // the part of the reasoning's summary that was emitted last
 	reasoning string          // the kind of events from which the reasoning is read; events of other kinds repeat it
 	position  int             // index of a call among the calls
-	arguments strings.Builder // of a call
+	arguments strings.Builder // the arguments of a call
 }
 
 // output is the list of the items of an answer, in the order in which the provider announced them.
 type output struct {
 	items []*item
-	calls int // number of calls among them
+	calls int // number of calls among the items
 }
 
 // find returns the item with this id. Some servers change ids and places during an answer. So if no item has the id, find

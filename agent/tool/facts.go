@@ -30,9 +30,9 @@ type Remembered struct {
 type Facts interface {
 	// Facts returns a person's facts, oldest first.
 	Facts(ctx context.Context, person string) ([]Fact, error)
-	// Add stores a fact for a person, with an ID and the time. Add stores nothing if the fact is Known or the person's facts
-	// are Full. Add must check and store in one transaction, because the tool calls of a step run at the same time, and other
-	// processes may use the same store.
+	// Add stores a fact for a person, and gives it an ID and the current time. Add stores nothing if the fact is Known or the
+	// person's facts are Full. Add must check and store in one transaction, because the tool calls of a step run at the same
+	// time, and other processes may use the same store.
 	Add(ctx context.Context, person, text string) (Remembered, error)
 	// Remove deletes a fact and reports whether it existed.
 	Remove(ctx context.Context, person, id string) (bool, error)

@@ -183,7 +183,7 @@ func publicError(ctx context.Context, err error) error {
 type answer struct {
 	mediaType, charset string // as the server declared them, or else as guessed from the content
 	body               []byte
-	truncated          bool // the response was longer
+	truncated          bool // the response was longer than body
 }
 
 // get makes one request. If the server answers with a redirect, next is its target.

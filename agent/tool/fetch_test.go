@@ -26,7 +26,7 @@ import (
 
 // internet is a simulated internet for fetch. Its hosts have names and addresses, and all use the same handler.
 type internet struct {
-	names    map[string]string // host to address
+	names    map[string]string // the address of each host
 	listener *memnet.Listener
 
 	mu    sync.Mutex

@@ -27,7 +27,7 @@ type homeServer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	states  []string
-	calls   []string // path and body
+	calls   []string // path and body of each call
 	answers map[string]func(http.ResponseWriter)
 	result  string // the end of the response to the next command; "cut": the connection breaks; "hang": no response comes
 }

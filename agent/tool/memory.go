@@ -110,7 +110,7 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 		return agent.Output{}, fmt.Errorf("remember: %w", err)
 	case fact.Full:
 		return agent.Output{}, fmt.Errorf("%d facts are remembered, and that is the most; forget some first", MaxFacts)
-	case fact.Known: // also when the call is repeated after a crash
+	case fact.Known: // this also happens if the call is repeated after a crash
 		return agent.Output{Text: "Remembered already, with the id " + fact.ID + "."}, nil
 	default:
 		return agent.Output{Text: "Remembered, with the id " + fact.ID + "."}, nil
