@@ -10,9 +10,9 @@ import (
 // laid is a laid-out text: all blocks one below the other, before the text is cut into parts.
 type laid struct {
 	text    string
-	formats []Format // ordered by Start, outer before inner
+	formats []Format // ordered by Start; an outer format precedes the formats within it
 	blocks  []laidBlock
-	anchors []anchor // ordered by text
+	anchors []anchor // ordered by the field text
 }
 
 // laidBlock is the range of the text that shows one top-level block.

@@ -31,18 +31,18 @@ type Extras uint8
 
 // CellStyles, Formulas and Details have no effect in messages to which text can only be appended; see Options.Append.
 const (
-	Tables     Extras = 1 << iota // Row and Cell
+	Tables     Extras = 1 << iota // the styles Row and Cell
 	CellStyles                    // the styles of text within a Cell
-	Tasks                         // Task
-	Lists                         // Item
-	Formulas                      // Formula; without it, the content of formulas is parsed as Markdown
-	Details                       // Detail and Summary; without it, the tags are text
+	Tasks                         // the style Task
+	Lists                         // the style Item
+	Formulas                      // the style Formula; without it, the content of formulas is parsed as Markdown
+	Details                       // the styles Detail and Summary; without them, the tags are text
 )
 
 // onlyGrows are the extras that also work in messages to which text can only be appended.
 const onlyGrows = Tables | Tasks | Lists
 
-// Has reports whether the set contains all of some.
+// Has reports whether the set contains all elements of some.
 func (e Extras) Has(some Extras) bool { return e&some == some }
 
 // Style is one kind of formatting.
@@ -58,7 +58,7 @@ const (
 	Pre     // a code block, or a table laid out in columns
 	Link    // URL is its target; images become links
 	Quote   // whole lines that quote something
-	Heading // a whole line
+	Heading // a whole line that is a heading
 	Row     // a row of a table: a line in its Pre. Level is 1 for the head
 	Cell    // the text of a cell in a Row. Level is its column, from 1
 	Task    // the box of a task list's item. Level is 1 for a finished task
@@ -72,10 +72,10 @@ const (
 type Format struct {
 	Style      Style
 	Start, End int
-	URL        string // Link
-	Language   string // Pre; may be empty
-	Level      int    // Heading: 1 to 6; for other styles, see the style
-	Align      string // Cell: "center" or "right"; empty: left
+	URL        string // for Link: the target
+	Language   string // for Pre: the language of the code; may be empty
+	Level      int    // for Heading: 1 to 6; for other styles, see the style
+	Align      string // for Cell: "center" or "right"; empty: left
 	Open       bool   // text that is appended later continues the format, so Render omits the format's closing delimiter
 }
 

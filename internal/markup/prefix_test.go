@@ -89,7 +89,7 @@ func FuzzPrefixes(f *testing.F) {
 		if len(src) > 1000 {
 			return
 		}
-		src = strings.ToValidUTF8(src, "�") // like texts from JSON
+		src = strings.ToValidUTF8(src, "�") // texts that are decoded from JSON are valid UTF-8, too
 		step = max(step%100, 1+len(src)/8)
 		markuptest.Prefixes(t, markup.Plain{}, src, 60+max(limit, 0)%1000, step, func(markup.Part) {})
 	})

@@ -18,7 +18,7 @@ func (w *writer) space(gap string, i int) {
 		w.part(i, ended)
 	}
 	at := w.done
-	for n := breaks; n > 1; n-- { // blank lines
+	for n := breaks; n > 1; n-- { // write the blank lines
 		at += strings.IndexByte(w.text[at:], '\n') + 1
 		w.out = append(w.out, '\n')
 		if at += strings.IndexByte(w.text[at:], '\n'); w.quoteAt(at) >= 0 {

@@ -56,9 +56,9 @@ type writer struct {
 // format is a format with the state that the writer needs.
 type format struct {
 	markup.Format
-	destination string // Link: what to write between the parentheses
-	spent       bool   // Link: the link was closed and must not be opened again
-	rows        []row  // Pre of a table: its rows
+	destination string // for Link: what to write between the parentheses
+	spent       bool   // for Link: the link was closed and must not be opened again
+	rows        []row  // for the Pre of a table: the rows
 }
 
 // sort splits the formats by kind, and drops formats that the platform's Markdown can't express.
