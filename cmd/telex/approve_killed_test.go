@@ -13,8 +13,8 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// beginParty asks about a person's party, and lets the calls of the two read-only tools end at once. Then it waits
-// until the bot asks the person to approve the third call.
+// beginParty asks about a person's party, and lets the calls of the two read-only tools end at once. Then beginParty
+// waits until the bot asks the person to approve the third call.
 func beginParty(bench *workbench, n network, model remote, person int, name string) *place {
 	n.t.Helper()
 	bench.letGo("stock", name)

@@ -17,8 +17,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// statusPage opens the status page of a daemon and logs in by keyboard: it types the token and presses Enter. From then
-// on, the page records everything that its content security policy blocks.
+// statusPage opens the status page of a daemon and logs in by keyboard: it types the token and presses Enter. After the
+// login, the page records everything that its content security policy blocks.
 func statusPage(t *testing.T, size screen, base string) *page {
 	t.Helper()
 	p := open(t, size, base)

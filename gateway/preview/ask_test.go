@@ -97,8 +97,8 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
-// stopsAsShown stops a reply, keeps what is visible, and then waits for an hour. If restarts is set, a new process stops
-// the reply, with the ending e. Otherwise the process that shows the final stops it.
+// stopsAsShown stops a reply, keeps what is visible, and then waits for an hour. If restarts is set, a new process
+// stops the reply, with the ending e. If restarts is not set, the process that shows the final stops the reply.
 func (l *lives) stopsAsShown(e Ending, restarts bool) {
 	if e.Keep = true; restarts {
 		l.again()
@@ -415,8 +415,8 @@ func TestQuestionWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// A process dies while a separate question is visible. The next process must delete the question. It knows the id of
-// the question's message, or learns it by repeating the create call with the same key, or searches for the message.
+// A process dies while a separate question is visible. The next process must delete the question. The next process
+// knows the id of the question's message, repeats the create call with the same key, or searches for the message.
 func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},
@@ -633,8 +633,8 @@ func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	})
 }
 
-// If the platform can't delete messages, a second question is sent in a new message. Before that, the bot removes the
-// buttons of the first question, even if the platform then refuses the second one.
+// If the platform can't delete messages, a second question is sent in a new message. The bot must remove the buttons of
+// the first question, even if the platform refuses the second question.
 func TestAnotherSeparateQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -424,8 +424,8 @@ func TestCreateOfUnknownOutcomeIsRepeatedUnderItsKey(t *testing.T) {
 	})
 }
 
-// An outage may last longer than the platform remembers the key of a create call. After that, the bot must search for
-// the message (D5).
+// An outage may last longer than the platform remembers the key of a create call. When the platform has forgotten the
+// key, the bot must search for the message (D5).
 func TestCreateOfUnknownOutcomeIsSearchedAfterItsKeyExpired(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()

@@ -120,9 +120,9 @@ func (s *state) halve(keep int) {
 	s.limit = max(minLimit, s.limit/2)
 }
 
-// resend sends the text shown so far again, in more and shorter messages. Messages at the beginning of the reply that
-// can't be edited stay as they are. Until all of the text is sent again, the stored records contain the text that the
-// messages showed before. So no words are lost if the process dies meanwhile.
+// resend sends the text that was shown so far again, in more and shorter messages. Messages at the beginning of the
+// reply that can't be edited stay as they are. Until all of the text is sent again, the stored records contain the text
+// that the messages showed before. So no words are lost if the process dies meanwhile.
 func (s *state) resend() {
 	if !s.relaid {
 		s.completeSources()

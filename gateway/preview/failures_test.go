@@ -16,8 +16,8 @@ func uncertain(applied bool) fate {
 	return f
 }
 
-// F13, D5: after a create call without a response, the reply shows no more previews. After that, the final message is
-// sent at most once more.
+// F13, D5: after a create call without a response, the reply shows no more previews. The bot may send the final message
+// at most once more after such a call.
 func TestCreateOfUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -199,8 +199,8 @@ func TestDeletedPreviewAndFinalOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// F57: if the platform returns no message id, the message can't be edited. So the reply shows no more previews, and
-// sends the final as a new message.
+// F57: if the platform returns no message id, the message can't be edited. Without a message id, the reply shows no
+// more previews, and sends the final as a new message.
 func TestNoMessageID(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -24,8 +24,8 @@ func nth(fates map[int]fate) func(*call) fate {
 	}
 }
 
-// F04, F19, F20: after a 429 on a preview, no call is made until retry_after has passed. Then the newest text appears
-// in the same message.
+// F04, F19, F20: after a 429 on a preview, no call is made until retry_after has passed. After this time, the newest
+// text must appear in the same message.
 func TestPreviewHonoursRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -16,8 +16,8 @@ var (
 )
 
 // linkPreview returns the URL for which the platform may show a link preview. If the asker typed every URL in message
-// m, linkPreview returns the first of them. Otherwise it returns "". To show a link preview, the platform fetches the
-// URL, so a URL that the model wrote could leak data to a website.
+// m, linkPreview returns the first of them. If the asker did not type every URL, linkPreview returns "". To show a link
+// preview, the platform fetches the URL, so a URL that the model wrote could leak data to a website.
 func (r *Reply) linkPreview(m chat.Outgoing) string {
 	if r.cfg.Typed == nil {
 		return ""

@@ -272,7 +272,7 @@ func TestProcessesThatDieAnywhere(t *testing.T) {
 }
 
 // The next process gets the text from its beginning. The next process must make no call until its text is longer than
-// the visible text. After an earlier call, it would have to wait for an interval before it could show new text.
+// the visible text. After a call, the process would have to wait for an interval before it could show new text.
 func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

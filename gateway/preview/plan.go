@@ -134,8 +134,8 @@ func (s *state) resolveCreate(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// needsFind reports whether only a search can show the outcome of the create call for p. That is the case if the
-// platform has forgotten the idempotency key or does not support such keys.
+// needsFind reports whether only a search can show the outcome of the create call for p. Only a search can show this if
+// the platform has forgotten the idempotency key or does not support such keys.
 func (s *state) needsFind(p *message, now time.Time) bool {
 	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
 }

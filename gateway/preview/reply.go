@@ -102,8 +102,8 @@ func New(o Options) *Reply {
 		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}
 	if r.cfg.Enabled && (r.can(chat.OpEdit) || r.draftFor > 0) {
-		// Previews leave room for the cursor, so the final leaves the same room. Then final and previews are cut at the
-		// same places, and a full part needs no edit.
+		// Previews leave room for the cursor, so the final leaves the same room. With the same room, final and previews
+		// are cut at the same places, and a full part needs no edit.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
 	r.question = newQuestion(0)

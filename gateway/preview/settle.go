@@ -100,7 +100,7 @@ func (s *state) extend(until time.Time) {
 }
 
 // settleTyping records whether the typing indicator works. Before the last permitted create call of a message, a typing
-// indicator is also sent as a probe. The probe is repeated until the platform answers.
+// indicator is also sent as a probe. The bot repeats this typing indicator until the platform answers.
 func (s *state) settleTyping(a action, err error, now time.Time) {
 	switch {
 	case a.class == chat.ClassTyping:

@@ -13,7 +13,7 @@ import (
 const mostLines = 5
 
 // mayDrop reports whether message n may stay without an answer. For example, a later command may have cancelled the
-// message. Or the bot may shortly before have sent a line that answers message n, too.
+// message. Another possible reason is that the bot sent a line shortly before that answers message n, too.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {

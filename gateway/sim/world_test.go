@@ -384,8 +384,8 @@ const mostTime = 50 * time.Hour
 func (w *world) settle() {
 	most := mostTime
 	if w.s.replicas > 0 {
-		// Less than mostTime, because replicas renew their leases every second, which makes the simulation slow; yet
-		// enough for several slow answers in a row.
+		// This limit is less than mostTime, because replicas renew their leases every second, which makes the
+		// simulation slow. The limit is still enough for several slow answers in a row.
 		most = 12 * time.Hour
 	}
 	for step := time.Second; time.Since(w.began) < most; step = min(2*step, time.Minute) {
