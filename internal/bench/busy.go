@@ -30,7 +30,7 @@ func atOnce(w *world, tokens int) (answer string, err error) {
 	return answer, w.Model.Rule(openai.Rule{Do: fmt.Sprintf("rate=0 say=%q", answer)})
 }
 
-// crowd is a number of people who write to the bots of a world, to each bot in turn.
+// crowd consists of people who write to the bots of a world, to each bot in turn.
 type crowd struct {
 	bots     []*telegram.Server
 	answered chan int // receives the number of each person who sees the answer

@@ -102,7 +102,7 @@ func (p *page) onlyLocal(next http.Handler) http.Handler {
 	})
 }
 
-// safely sets the security headers of all responses and refuses requests of other sites.
+// safely sets the security headers of all responses and refuses requests from other sites.
 func (p *page) safely(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return p.onlyLocal(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ type campaign struct {
 	binary   string
 	seed     uint64
 	parallel int
-	only     int // run only the trial of each kind with this number; negative: run all trials
+	only     int // of each kind, run only the trial with this number; negative: run all trials
 	out      io.Writer
 }
 

@@ -55,7 +55,7 @@ type clusterOptions struct {
 	rolling  bool   // no daemon is killed; instead, one daemon after the other is restarted gracefully
 }
 
-// cluster is several daemons with one configuration on one database, and people who talk to them.
+// cluster consists of several daemons with one configuration on one database, and of people who talk to them.
 type cluster struct {
 	clusterOptions
 	out      io.Writer

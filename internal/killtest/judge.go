@@ -23,7 +23,7 @@ type shown struct {
 
 func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
 
-// verdict counts the mistakes in what a person sees. In the zero verdict, the person sees exactly the answer.
+// verdict counts the mistakes in what a person sees. If a verdict is zero, the person sees exactly the answer.
 type verdict struct {
 	Lost    int `json:"lost"`    // answers that are not completely visible
 	Doubled int `json:"doubled"` // answers of which a part is visible twice
@@ -89,7 +89,7 @@ func judge(want string, list []shown) verdict {
 		v.Lost = 1
 	case 1:
 		if v.Cursors == 0 {
-			v.Doubled = 1 // the whole answer is visible, so the additional text is a part of it
+			v.Doubled = 1 // the whole answer is visible, so the additional text repeats a part
 		}
 	default:
 		v.Doubled = 1

@@ -78,7 +78,7 @@ func reloading(random *rand.Rand, n int) strike {
 }
 
 // change returns the settings for the n-th reload. One of five reloads changes the bot's token at the platform. Until
-// the daemon has reloaded its configuration, the platform then refuses the daemon's token.
+// the daemon has reloaded its configuration, the platform refuses the daemon's token.
 func (t *trial) change(n int) settings {
 	s := initialSettings()
 	switch n % 5 {

@@ -206,7 +206,7 @@ func (t *trial) cut() (n int) {
 	return n
 }
 
-// touched returns the number of people's messages that a daemon deleted by mistake.
+// touched returns how many messages from people a daemon has deleted by mistake.
 func (t *trial) touched() (n int) {
 	for _, c := range t.chats() {
 		for _, m := range t.world.Telegram.History(c) {

@@ -163,8 +163,8 @@ func (x *exchange) newTurn(ctx context.Context) (t agent.Turn, past history, _ *
 }
 
 // asker returns the name of the person for whom the model answers. The name consists of the client's name and the
-// request's field user. The memories of a person are stored under this name, so users of the same key can't see each
-// other's memories.
+// request's field user. telex stores under this name what it remembers about the person, so users of the same key
+// can't see each other's memories.
 func (x *exchange) asker() string {
 	person := x.personOf(x.client).String()
 	if x.query.user != "" {

@@ -248,7 +248,7 @@ func dataURL(address string) (mediaType string, data []byte, ok bool) {
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// function is a tool of a client.
+// function is a tool that a client offers to the model.
 type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`

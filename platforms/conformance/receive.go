@@ -302,8 +302,8 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	}
 }
 
-// one returns the message that was accepted since the previous call of take. If there is not exactly one, the case
-// fails.
+// one returns the message that was accepted since the previous call of take. If not exactly one message was accepted,
+// the case fails.
 func (s *scene) one(r *running) chat.Inbound {
 	s.Helper()
 	list := r.take()

@@ -106,7 +106,7 @@ func InOrder(list []Version) []Version {
 	return list
 }
 
-// Effect is a Fault in the form in which tests pass it to a stand-in.
+// Effect describes a Fault as tests pass it to a stand-in.
 type Effect struct {
 	Action     string
 	Status     int           // HTTP status of the failed response

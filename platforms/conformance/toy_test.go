@@ -45,7 +45,7 @@ type toy struct {
 	opened   map[chat.Target][]string
 }
 
-// toyMessage is a message of the bot or of a person. The message may be deleted.
+// toyMessage is a message that the bot or a person wrote. The message may be deleted.
 type toyMessage struct {
 	id       chat.MessageID
 	to       chat.Target

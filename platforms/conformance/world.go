@@ -251,7 +251,7 @@ const (
 // RetryAfter is the wait that the platform reports with the fault RateLimit.
 const RetryAfter = 7 * time.Second
 
-// Saying is a message of a person.
+// Saying is a message that a person writes.
 type Saying struct {
 	Text    string
 	Mention bool            // the text begins with a mention of the bot

@@ -43,8 +43,8 @@ var _ markup.Dialect = Dialect{}
 // tabStop is the distance between tab stops in code.
 const tabStop = 4
 
-// Shape returns the symbols of markup.Plain, such as the list bullets. In code, Shape makes spaces of tabs. Telegram
-// turns every tab into only one space, which would destroy the indentation of code
+// Shape returns the symbols of markup.Plain, such as the list bullets. In code, Shape replaces tabs with spaces.
+// Telegram turns every tab into only one space, which would destroy the indentation of code
 // (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string).
 func (d Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()

@@ -21,8 +21,8 @@ import (
 // Find tries the ids that follow the newest id that was known before the create. Find stops a little after the newest
 // id that is known now. Find skips the ids of received messages and of messages that this process or an earlier one
 // sent. Because of that, a probe can change only a message of the bot that another create of unknown outcome made. If
-// a probe changes a message, Find returns the message with Taken set. The create that made the changed message then
-// can't find it, and the gateway sends the message of that create again.
+// a probe changes a message, Find returns the message with Taken set. A search for the changed message then finds
+// nothing, and the gateway sends that message again.
 //
 // For a file, Find edits the caption and the buttons of messages. Find does not upload the file, because that would
 // change the message. Telegram refuses to edit the caption of a text message, which has no caption. If the creates of

@@ -1,5 +1,5 @@
-// Keeps the page as it is now: the server sends the sections that have changed, and this changes the elements that differ.
-// What is focused, selected, scrolled or unfolded stays as it is.
+// This script keeps the page up to date. The server sends the sections that have changed, and the script changes only the
+// elements that differ. So the focus, the selection, and what the person has scrolled or unfolded do not change.
 "use strict";
 {
   const main = document.getElementById("sections");
@@ -67,7 +67,7 @@
     };
     events.onerror = () => {
       show(false);
-      // The browser connects again by itself, unless it was refused: then the page may tell why, such as by the login form.
+      // The browser connects again by itself, unless the server has refused it. Then load the page again: it may show the login form.
       if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 3000);
     };
     addEventListener("pagehide", () => events.close());

@@ -1,13 +1,13 @@
-// The script of the demo's page. It inserts the parts that the server renders, and sends a person's actions to the
-// server. The script trusts the server's HTML, because the server escapes all foreign text in it.
+// This is the script of the demo's page. The script inserts the parts that the server renders, and sends a person's
+// actions to the server. The script trusts the server's HTML, because the server escapes all foreign text in it.
 
 const $ = (id) => document.getElementById(id);
 
-// atEnd tells whether the end of a list is visible. If it is, the page scrolls to new messages.
+// atEnd reports whether the end of a list is visible. If the end is visible, the page scrolls to new messages.
 const atEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 60;
 const toEnd = (list) => { list.scrollTop = list.scrollHeight; };
 
-// put draws a part. The element with the focus keeps the focus.
+// put inserts a part that the server has rendered. The element with the focus keeps the focus.
 function put({ id, in: into, after, html }) {
   const focused = document.activeElement?.id;
   const old = $(id);
@@ -60,7 +60,7 @@ document.addEventListener("submit", (e) => {
 });
 document.addEventListener("change", (e) => e.target.closest("[data-now]")?.requestSubmit());
 
-// The form with the question.
+// compose is the form in which the person writes the question.
 const compose = $("compose"), text = $("text");
 const grow = () => { text.style.height = "auto"; text.style.height = `${text.scrollHeight}px`; };
 
