@@ -106,7 +106,8 @@ func standinCommand() *cobra.Command {
 	)
 }
 
-// standin returns the command that runs a stand-in. The command has those flags of addStandinFlags that are named in flags.
+// standin returns the command that runs a stand-in. The command gets those flags of addStandinFlags whose names are in
+// flags.
 func standin(name, address, short string, flags ...string) *cobra.Command {
 	var o app.StandinOptions
 	var listen string

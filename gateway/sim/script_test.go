@@ -199,7 +199,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 			n += len(tl.runs)
 		}
 		tl.runs, r.revised = append(tl.runs, r), tl.revised
-		if crashes(tl.runs) >= 3 && !tl.asks { // model runs before a question to a person don't count as crashes
+		if crashes(tl.runs) >= 3 && !tl.asks { // a turn that waits for a person's approval may run more often
 			w.complain("D10: turn %s is run for the %dth time", t.ID, len(tl.runs))
 		}
 	}
