@@ -362,7 +362,7 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 		if err := end.do(); err != nil {
 			return err
 		}
-		_ = outside.Pause(ctx, 2*time.Second) // if ctx ends, restart the database at once: it must run at the end of the test
+		_ = outside.Pause(ctx, 2*time.Second) // if ctx ends, restart the database at once, because the test ends with a running one
 		if err := c.database.Restart(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}

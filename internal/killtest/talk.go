@@ -48,7 +48,7 @@ func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*tal
 // mark returns a word that identifies the n-th question, such as A12x3z.
 func (t *talk) mark(n int) string { return fmt.Sprintf("A%dx%dz", t.number, n) }
 
-// counting returns an answer that counts up, so that missing and repeated parts are easy to see.
+// counting returns an answer that counts up from 1, so that missing and repeated parts are easy to see.
 func counting(mark string, words int) string {
 	var b strings.Builder
 	b.WriteString("Answer " + mark + " begins:")

@@ -251,8 +251,8 @@ func TestAskers(t *testing.T) {
 }
 
 // If a turn fails before the server has sent anything, the client gets an HTTP status for errors. If the server has
-// already sent a part of the answer, the client gets an error event. The error contains no secrets, and no details
-// about the provider that the client can't change.
+// already sent a part of the answer, the client gets an error event. The error contains no secrets. The error also
+// contains no details about the provider, because the client can't change the provider.
 func TestFailedTurns(t *testing.T) {
 	t.Parallel()
 	fails := func(reason agent.StopReason, err error, events ...agent.Event) runner {

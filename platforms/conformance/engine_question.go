@@ -132,7 +132,7 @@ func questionCases() []testCase {
 }
 
 // questionAt checks the question for approval of a tool call whose description is size bytes long. Most of the
-// description consists of words, again and again.
+// description repeats the text in words.
 func (s *scene) questionAt(size int, words string) {
 	s.Helper()
 	if short, ok := s.World.(Brief); ok {

@@ -327,7 +327,7 @@ func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	}
 }
 
-// wantGroup compares a message that arrived in the group with the expected one.
+// wantGroup compares a message that arrived in the group with the expected message.
 func (s *scene) wantGroup(got, want chat.Inbound) {
 	s.Helper()
 	if !got.Addressed || !got.Reply || got.To != s.Group() || got.Text != want.Text || got.Kind != want.Kind {

@@ -143,7 +143,7 @@ func (d toyDialect) Render(p markup.Piece) markup.Rendered {
 
 func (b *toyBot) Dialect(chat.Target) markup.Dialect { return toyDialect{flaw: b.flaw} }
 
-// call makes one call of the platform. If no fault prevents it, call runs effect.
+// call makes one call to the platform. If no fault prevents it, call runs effect.
 func (b *toyBot) call(ctx context.Context, op chat.Op, to chat.Target, effect func() error) error {
 	if ctx.Err() != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: ctx.Err()}

@@ -11,8 +11,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// call calls one method of the API and returns the method's result. All its errors are of type *chat.SendError. call
-// blocks until the response arrives or ctx ends.
+// call calls one method of the API and returns the method's result. All errors of call are of type *chat.SendError.
+// call blocks until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, params tgbotapi.Params) (json.RawMessage, error) {
 	return b.callWithForm(ctx, method, params, nil)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Examine asks Telegram for the bot's account and for problems with its webhook. Examine neither receives nor sends
-// messages. All its errors are of type *chat.SendError.
+// messages. All errors of Examine are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	self, err := b.self(ctx)
 	if err != nil {
