@@ -327,8 +327,8 @@ func TestUnusedSteeringKeepsItsPlaceInTheQueue(t *testing.T) {
 	}
 }
 
-// With gateway.Steer, a new message is passed to the running turn. This must not happen while an earlier message of its
-// sender is queued, because the model would then read the messages in the wrong order.
+// With gateway.Steer, a new message is passed to the running turn. While an earlier message of the same sender is queued, no
+// message of this sender may be passed to the turn, because the model would read the messages in the wrong order.
 func TestSteeringKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })

@@ -100,7 +100,7 @@ func wantAlive(t *testing.T, g *gateway.Gateway, hangs string) {
 	}
 }
 
-// Alive must report a receive loop that does not return from a call. It must not report a receive loop that gets no
+// Alive must report a receive loop that does not return from a call. Alive must not report a receive loop that gets no
 // message for a day.
 func TestHungReceiverIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestHungAcceptIsNotAlive(t *testing.T) {
 	})
 }
 
-// Alive must report an actor that does not read its messages for a long time. It must not report an actor whose turn
+// Alive must report an actor that does not read its messages for a long time. Alive must not report an actor whose turn
 // takes a long time.
 func TestHungConversationIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

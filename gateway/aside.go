@@ -8,7 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// asideTimeout is the maximum duration of one call that aside makes. It is short because no reply depends on such a call.
+// asideTimeout is the maximum duration of one call that aside makes. asideTimeout is short because no reply depends on
+// the calls that aside makes.
 const asideTimeout = 3 * time.Second
 
 // aside makes a call that is not essential, such as naming a thread. A call that aside makes has the lowest priority in the

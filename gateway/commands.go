@@ -94,7 +94,7 @@ func offered(remembers bool) []command {
 	return slices.DeleteFunc(commands(), func(c command) bool { return c.name == cmdMemory && !remembers })
 }
 
-// called returns the command with the given name. It returns false if no command has this name.
+// called returns the command with the given name. called returns false if no command has this name.
 func (g *Gateway) called(name string) (command, bool) {
 	all := offered(g.current().Remembers)
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })

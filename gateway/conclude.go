@@ -51,8 +51,8 @@ func (a *actor) conclude(t *turn) error {
 	return failed
 }
 
-// end stores how a turn ended. A turn may also continue, in the next process or together with the messages that
-// interrupted it. In this case, end stores that the turn continues.
+// end stores how a turn ended. If a turn continues, in the next process or together with the messages that interrupted
+// the turn, end stores that the turn continues.
 func (a *actor) end(t *turn) {
 	e := t.slot.Ending()
 	if t.outcome.Nameless {

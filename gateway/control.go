@@ -84,8 +84,8 @@ func stands(p chat.Part) bool {
 	return p.Index >= 0 && p.Text != "" && slices.Contains([]chat.PartState{chat.PartStands, chat.PartSealed, chat.PartStreams, chat.PartResent}, p.State)
 }
 
-// answersCommand reports whether a turn shows an answer with a fixed text. Such a turn answers a command other than
-// /retry, a request for access, the opening of a pane, or no message at all.
+// answersCommand reports whether a turn shows an answer with a fixed text. A turn with a fixed text answers a command
+// other than /retry, a request for access, the opening of a pane, or no message at all.
 func answersCommand(rec chat.Turn) bool {
 	n := len(rec.Messages)
 	if n == 0 {
@@ -183,8 +183,8 @@ func (a *actor) undo(in chat.Inbound) {
 }
 
 // undoLeft undoes the newest turn that waits to be resumed and that the sender may undo. If no turn matches, undoLeft
-// returns false. undoLeft skips a turn whose answer is stored but that has no entries in the history. Such a turn only
-// shows a line with a fixed text, for example that too many messages wait.
+// returns false. undoLeft skips a turn whose answer is stored but that has no entries in the history. A turn without
+// entries only shows a line with a fixed text, for example that too many messages wait.
 func (a *actor) undoLeft(in chat.Inbound) bool {
 	past, err := a.past()
 	if err != nil {

@@ -97,7 +97,7 @@ func TestDecisionAtTheTimeLimit(t *testing.T) {
 	}
 }
 
-// A tool call runs after it was approved. A person can no longer deny it, because its question is no longer open.
+// A person can no longer deny a tool call that runs after an approval, because the question about this call is no longer open.
 func TestDecidedCallIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

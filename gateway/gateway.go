@@ -134,8 +134,8 @@ type configured struct {
 }
 
 // current returns the current options and endpoints. Code that needs several options, such as a model and its Runner,
-// must read all of them from the result of one call of current. Otherwise a reload between two calls of current could
-// return options that do not fit together.
+// must read all of them from the result of one call of current. If a reload happened between two calls of current, the
+// two results could contain options that do not fit together.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
 // texts returns the fixed texts that people see, from the newest configuration.

@@ -12,8 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// The gateway must use the platform's time of a message only if the message waited at the platform. Otherwise, if the
-// local clock were ahead of the platform's clock by more than max_age, every message would seem to be too old.
+// The gateway must use the platform's time of a message only if the message waited at the platform. If the gateway always used
+// the platform's time, a local clock that is ahead by more than max_age would make every message seem too old.
 func TestMessagesDuringAnOutageGetANote(t *testing.T) { // F44
 	note := gateway.DefaultTexts()[gateway.TextLate]
 	for _, c := range []struct {

@@ -51,8 +51,8 @@ func (f *fellow) leave() <-chan error {
 	return stopped
 }
 
-// A replica that is stopping still completes its answers. It must get every event about these answers, such as /stop or
-// an edit, and no event may be lost or handled twice.
+// A replica that is stopping still completes its answers. The replica must get every event about these answers, such as
+// /stop or an edit, and no event may be lost or handled twice.
 func TestReplicaThatStopsReceivesEventsOfItsAnswers(t *testing.T) {
 	conversation := chat.Conversation{Endpoint: "tg", Chat: "7"}
 	say := func(in chat.Inbound) func(*testing.T, *fellow) {
@@ -172,9 +172,9 @@ func (r *waiting) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (a
 	return agent.Result{Stop: agent.StopCancelled}, err
 }
 
-// F37: a replica is stopping. It has handed over a turn that waits for a person, and is still showing the answer to a
-// command. A /stop that reaches this replica must end the turn that was handed over. If the replica can't read this
-// turn from the store, the /stop must wait for the next replica.
+// F37: a replica is stopping. The replica has handed over a turn that waits for a person, and is still showing the
+// answer to a command. A /stop that reaches this replica must end the turn that was handed over. If the replica can't
+// read this turn from the store, the /stop must wait for the next replica.
 func TestReplicaThatStopsEndsWhatItHandedOver(t *testing.T) {
 	for name, fails := range map[string][]string{"the store works": nil, "turns can't be read": {"unfinished"}} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { stopWhatWasHandedOver(t, fails...) }) })

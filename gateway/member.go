@@ -15,7 +15,7 @@ import (
 
 const (
 	// renewEvery is the time between two renewals of the lease. renewEvery is also the time between two regular searches
-	// for work. These searches find work even if the signal that announced the work was lost.
+	// for work. The regular searches find work even if the signal that announced the work was lost.
 	renewEvery = time.Second
 	// renewWait is the timeout of a renewal of the lease. renewWait is short, so that a slow renewal does not delay
 	// the next one.
@@ -152,8 +152,8 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 }
 
 // excuse records that a turn probably did not crash its process: the turn was interrupted because its replica lost the
-// lease. Such an attempt to run the turn does not count towards maxRuns. excuse assumes a lost lease if this process
-// has itself lost a lease and registered again less than chat.LeaseTime ago.
+// lease. If a lost lease interrupts an attempt to run a turn, this attempt does not count towards maxRuns. excuse
+// assumes a lost lease if this process has itself lost a lease and registered again less than chat.LeaseTime ago.
 func (m *member) excuse(rec chat.Turn) {
 	if !m.rejoins || time.Since(m.joined) > chat.LeaseTime || rec.State != chat.TurnRunning {
 		return
@@ -163,8 +163,9 @@ func (m *member) excuse(rec chat.Turn) {
 	m.excused[rec.ID] = true
 }
 
-// excusedRuns returns 1 if a lost lease interrupted the last attempt to run a turn, and the turn's journal does not count this
-// attempt yet. Otherwise excusedRuns returns 0. The parameter through is the number of the last attempt whose end is stored.
+// excusedRuns returns 1 if a lost lease interrupted the last attempt to run a turn, and the turn's journal does not
+// count this attempt yet. In all other cases, excusedRuns returns 0. The parameter through is the number of the last
+// attempt whose end is stored.
 func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	m := g.member.Load()
 	if m == nil || rec.Runs <= through {

@@ -31,8 +31,8 @@ func onlyOldGroup(o *gateway.Options) {
 	o.Overrides = []gateway.Override{{Match: access.Rule{Endpoint: "tg", Chat: "-5"}, Model: "Big_One"}}
 }
 
-// A group becomes a supergroup and gets a new id. It must keep its history and its access, even if the platform reports
-// the change several times, and after a restart.
+// A group becomes a supergroup and gets a new id. The group must keep its history and its access, even if the platform
+// reports the change several times, and after a restart.
 func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	for name, c := range map[string]struct {
 		updates int
@@ -77,8 +77,8 @@ func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	}
 }
 
-// A group becomes a supergroup while messages wait. They must be answered in the new group, in their order. A
-// rate-limit block of the old group must apply to the new group, too.
+// A group becomes a supergroup while messages wait. The bot must answer the waiting messages in the new group, in their
+// order. A rate-limit block of the old group must apply to the new group, too.
 func TestWaitingMessagesMoveWithTheirGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -167,7 +167,7 @@ func TestStopButton(t *testing.T) {
 		if got := h.sees(); len(got) != 1 || strings.Contains(got[0], "▌") || p.button() != "" {
 			t.Errorf("a person sees %q with button %q", got, p.button())
 		}
-		// This press belongs to an answer that has ended. It must not stop the next answer.
+		// A press that belongs to an answer that has ended must not stop the next answer.
 		h.answers["next"] = strings.Repeat("next ", 50)
 		h.say(t, inThread(ask("next")))
 		later(2 * time.Second)

@@ -263,8 +263,8 @@ func (s stopAtStart) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return s.Store.Pending(ctx)
 }
 
-// The gateway is stopped while it starts. It must not begin a turn after Run has returned, so that the next process
-// answers the message.
+// The gateway is stopped while it starts. After Run has returned, the gateway must not begin a turn, so that the next
+// process answers the message.
 func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -455,8 +455,8 @@ func (w *watched) Accept(ctx context.Context, c chat.Conversation, m chat.Inboun
 	return w.Store.Accept(ctx, c, m)
 }
 
-// A message is longer than any person types. Its text must be neither stored nor shown to a model, and the sender must
-// be told that the message is too long.
+// A message is longer than any person types. The text of the message must be neither stored nor shown to a model, and
+// the sender must be told that the message is too long.
 func TestTooLongMessageIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{}

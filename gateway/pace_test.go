@@ -89,8 +89,8 @@ func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	})
 }
 
-// A turn waits for a long time until its conversation is resumed. It must not become too old meanwhile, because the age
-// of a turn counts only until the start of the process.
+// A turn waits for a long time until its conversation is resumed. The turn must not become too old during this wait,
+// because the age of a turn counts only until the start of the process.
 func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 200
@@ -123,7 +123,7 @@ func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	})
 }
 
-// Some of the resumed conversations hang. They may delay the other conversations only for a limited time.
+// Some of the resumed conversations hang. Conversations that hang may delay the other conversations only for a limited time.
 func TestHangingConversationsDoNotBlockTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: time.Hour}
@@ -138,7 +138,7 @@ func TestHangingConversationsDoNotBlockTheRest(t *testing.T) {
 	})
 }
 
-// A conversation waits to be resumed. It must execute commands at once, and must not delay the stop of the daemon.
+// A conversation that waits to be resumed must execute commands at once, and must not delay the stop of the daemon.
 func TestConversationThatWaitsToResumeObeysCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: 20 * time.Second}

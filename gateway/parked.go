@@ -176,8 +176,8 @@ func (g *Gateway) remind(in chat.Conversation) {
 }
 
 // mend tries again, in the background, to deliver the undone replies of this conversation. If the process is stopping,
-// mend leaves the undone replies to the next process. Otherwise an edit by a dead replica could take effect after this
-// process has stopped, and nobody would correct the message.
+// mend leaves the undone replies to the next process. A late edit by a dead replica may take effect after this process
+// has stopped, and then nobody would correct the message.
 func (a *actor) mend() {
 	if a.g.isStopping() {
 		return
@@ -215,8 +215,8 @@ func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
 	a.parked = append(a.parked, t)
 }
 
-// line is a line with a fixed text. It may be delivered while a turn runs. The number of lines that are delivered at the same
-// time is limited. A line that can't be shown at the moment is counted separately, so that it does not block other lines.
+// line is a line with a fixed text, which may be delivered while a turn runs. The number of lines that are delivered at the
+// same time is limited. A line that can't be shown at the moment is counted separately, so that it does not block other lines.
 type line struct {
 	a       *actor
 	mu      sync.Mutex

@@ -347,7 +347,7 @@ func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 	})
 }
 
-// One person sends many messages. They must be merged into questions that fit the model's context window.
+// One person sends many messages. The gateway must merge these messages into questions that fit the model's context window.
 func TestManyMessagesBecomeQuestionsThatFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models, o.MaxQueued = models(), 20 })

@@ -99,8 +99,8 @@ func TestAReplyToTheBotInPrivate(t *testing.T) {
 	})
 }
 
-// A person replies to an answer of the bot. If it is the newest answer, the question must not quote it, because the
-// model reads it at the end of the history. Otherwise the question must quote it.
+// A person replies to an answer of the bot. The question must not quote the newest answer, because the model reads that
+// answer at the end of the history. The question must quote any older answer.
 func TestAReplyToTheNewestAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

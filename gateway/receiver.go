@@ -102,8 +102,8 @@ func (m *member) yield(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// isFit reports whether this process can probably answer messages at an endpoint. It can if it has neither stopped the
-// endpoint nor left the endpoint to other replicas.
+// isFit reports whether this process can probably answer messages at an endpoint. isFit returns true if the process has
+// neither stopped the endpoint nor left the endpoint to other replicas.
 func (e *endpoint) isFit() bool { return !e.dead.Load() && !e.away.Load() }
 
 // tellFitness tells the other replicas that the result of isFit for an endpoint has changed.

@@ -17,8 +17,8 @@ import (
 
 // In these tests, one replica receives messages, and other replicas may answer them.
 
-// On some platforms, only the replica that receives can answer. It must own all chats. When it stops, the next receiver
-// must take over all chats.
+// On some platforms, only the replica that receives can answer, so this replica must own all chats. When the replica
+// stops, the next receiver must take over all chats.
 func TestOnlyTheReceiverCanAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Endpoints[0].Platform.(*branch).owns = true })

@@ -99,9 +99,9 @@ func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) 
 }
 
 // resumeAll passes the unfinished work to all actors before any of them begins, because a waiting command may be about
-// a running turn. After that, only a few actors resume at the same time. Conversations with unfinished turns resume
-// first, the oldest turn first, because people can see that the replies are unfinished. Conversations with waiting
-// messages but without an unfinished turn resume last.
+// a running turn. Once the actors have the work, only a few of them resume at the same time. Conversations with
+// unfinished turns resume first, the oldest turn first, because people can see that the replies are unfinished.
+// Conversations with waiting messages but without an unfinished turn resume last.
 func (g *Gateway) resumeAll(left leftovers) {
 	turns, messages, found := 0, 0, time.Now()
 	for _, c := range left.order {

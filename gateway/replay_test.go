@@ -119,8 +119,8 @@ func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 	})
 }
 
-// A "yes" waits in the queue while a tool call runs. It must not answer a later question for approval, even if the next
-// process reads the "yes" again.
+// A "yes" waits in the queue while a tool call runs. The queued "yes" must not answer a later question for approval,
+// even if the next process reads the "yes" again.
 func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -258,8 +258,8 @@ func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// A process dies while an approved tool call runs. This turn no longer waits for a person, so the next process must
-// close it if it is too old.
+// A process dies while an approved tool call runs. The turn of such a call no longer waits for a person, so the next
+// process must close the turn if the turn is too old.
 func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -423,7 +423,7 @@ func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
 	})
 }
 
-// A crash interrupts an answer, and the asker loses access before the next process starts. This process must not
+// A crash interrupts an answer, and the asker loses access before the next process starts. The next process must not
 // continue the answer, and must not run a tool for the asker.
 func TestAskerLosesAccessBeforeTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

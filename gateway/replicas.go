@@ -25,9 +25,9 @@ import (
 // over. An operator's deletions need no lease either.
 //
 // Accept stores a message even if another replica owns the chat. Accept fails with chat.ErrLost if the lease of this replica
-// is over, or if another live replica is the endpoint's receiver. Otherwise a replica that is no longer the receiver could set
-// the endpoint's resume cursor back. Accept makes sure that the chat has an owner, and tells the owner by a signal to take the
-// message. Until a process calls Register, the store checks neither a lease nor an owner for its writes.
+// is over, or if another live replica is the endpoint's receiver. If Accept did not fail, a replica that is no longer the
+// receiver could set the endpoint's resume cursor back. Accept makes sure that the chat has an owner, and tells the owner by a
+// signal to take the message. Until a process calls Register, the store checks neither a lease nor an owner for its writes.
 //
 // SaveBlock signals all other replicas, and so does each write that changes admissions, pairing requests or moves of
 // chats. When a chat gets a new id, Move makes the owner of the old id the owner of the new id. If the new id already
@@ -66,9 +66,9 @@ type Membership interface {
 // Ownership records which replica owns each chat, and which replica is the receiver of each endpoint.
 type Ownership interface {
 	// Take first gives this replica chats that have unfinished work and no live owner; orphans is the maximum number of
-	// chats that this replica gets. After that, Take returns the unfinished work of all chats of this replica. Take leaves
-	// out work that earlier calls of Take have returned since the registration. Take also leaves out turns that this
-	// replica began, and the messages of turns that this replica released.
+	// chats that this replica gets. Take then returns the unfinished work of all chats of this replica. Take leaves out
+	// work that earlier calls of Take have returned since the registration. Take also leaves out turns that this replica
+	// began, and the messages of turns that this replica released.
 	//
 	// call is the number of the call of Take, counted from 1 since the registration. If a result of Take is lost, the
 	// replica repeats the call with the same number, and Take returns the same work again. Work counts as returned
@@ -92,8 +92,8 @@ type Ownership interface {
 	Yield(ctx context.Context, e chat.EndpointID) error
 }
 
-// Shares stores what must be counted over all replicas. This is each replica's share of the rate limits of a whole
-// endpoint, as a chat.Claim, and the number of turns that each person began.
+// Shares stores what must be counted over all replicas: each replica's share of the rate limits of a whole endpoint,
+// and the number of turns that each person began. A share is stored as a chat.Claim.
 type Shares interface {
 	access.Counter
 

@@ -217,7 +217,7 @@ func TestReplicasForwardToTheOwner(t *testing.T) {
 	}
 }
 
-// A replica can't renew its lease. It must make no more calls to the platform. After the end of the lease, another replica
+// A replica that can't renew its lease must make no more calls to the platform. After the end of the lease, another replica
 // must continue the reply in the same message. When the first replica reaches the store again, it must register again.
 func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -295,9 +295,9 @@ func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	})
 }
 
-// A replica that takes over a reply repeats the last edit, because the earlier owner may still edit the message. Here
-// the earlier owner has shown nothing. So the replica must not repeat its own edits, even if the turn starts over
-// because the question was edited.
+// A replica that takes over a reply repeats the last edit, because the earlier owner may still edit the message. In
+// this test, the earlier owner of the chat has shown nothing. So the replica must not repeat its own edits, even if the
+// turn starts over because the question was edited.
 func TestReplicaRepeatsNoEditOfItsOwnMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)
@@ -325,8 +325,8 @@ func (c counted) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// A replica stops gracefully. The other replicas must get the unused part of its share of a rate limit at once.
-// Otherwise a part of a limit per minute would be unusable for a minute after each restart.
+// A replica stops gracefully. The other replicas must get the unused part of its share of a rate limit at once. If the
+// others had to wait, a part of a limit per minute would be unusable for a minute after each restart.
 func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Endpoints[0].Platform = counted{o.Endpoints[0].Platform.(*branch)} })
@@ -425,8 +425,8 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	})
 }
 
-// An adapter must always know how many replicas receive. It needs this number to slow down its reading of missed
-// messages, and to keep a shared resource, such as a webhook, while another replica needs it.
+// An adapter must always know how many replicas receive. The adapter uses this number to slow down its reading of
+// missed messages, and to keep a resource, such as a webhook, that another replica still needs.
 func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
@@ -534,7 +534,7 @@ func TestReplicasKnowThemselvesAtOnce(t *testing.T) {
 	})
 }
 
-// One replica lets a person in, or gets a rate-limit block. Both must apply at all replicas.
+// One replica lets a person in, or gets a rate-limit block. All replicas must then let in this person, and respect the block.
 func TestReplicasShareAccessAndBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
@@ -614,7 +614,7 @@ func TestOperatorDeletesAtAnyReplica(t *testing.T) {
 }
 
 // The store refuses to store the beginning of a turn, because the lease has ended. The replica must not call the model.
-// It must answer the question when it has a new lease.
+// When the replica has a new lease, it must answer the question.
 func TestReplicaWithoutLeaseAsksNoModel_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]

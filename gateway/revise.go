@@ -118,8 +118,8 @@ func (t *turn) canStartOver() bool {
 		!t.journal.Changed() && t.runs < maxRuns && time.Since(t.began) <= editTime
 }
 
-// startsOver reports whether the turn was interrupted because its question was edited. Such a turn runs again once the
-// last call for its reply has ended.
+// startsOver reports whether the turn was interrupted because its question was edited. A turn that starts over runs
+// again once the last call for its reply has ended.
 func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 
 // startOver runs a turn again, with the edited question. In the chat, the new answer replaces the text of the old

@@ -70,7 +70,7 @@ func TestAnAnswerIsMarkedWhileTheDaemonIsDown(t *testing.T) {
 	})
 }
 
-// /new ends a running answer. This answer must show the mark of a stopped answer, too.
+// A person sends /new during an answer. The ended answer must show the mark of a stopped answer, too.
 func TestAnAnswerThatNewEndsIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

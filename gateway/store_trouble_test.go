@@ -168,7 +168,8 @@ func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	})
 }
 
-// A question waits because the store fails, and the person sends another message. Both must be answered together.
+// A question waits because the store fails, and the person sends another message. The question and the new message must
+// be answered together.
 func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -78,8 +78,8 @@ func TestUndoTwiceAfterARestartRemovesTwoTurns(t *testing.T) {
 }
 
 // After a restart, the bot delivers a line that answers no message, such as the list of an interrupted answer's tool
-// calls. Meanwhile a retry, which replaces an earlier answer, waits. /undo must end the retry, and the history must
-// keep nothing of the answer.
+// calls. A retry, which replaces an earlier answer, waits until this line is delivered. /undo must end the retry, and
+// the history must keep nothing of the answer.
 func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -113,8 +113,8 @@ func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	})
 }
 
-// After a restart, the bot delivers a line that says why a message is not answered. Meanwhile a question waits. /undo
-// must end this question, and must not change the history.
+// After a restart, the bot delivers a line that says why a message is not answered. A question waits until this line is
+// delivered. /undo must end the waiting question, and must not change the history.
 func TestUndoDuringARefusalEndsTheWaitingQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -151,8 +151,8 @@ func TestUndoDuringARefusalEndsTheWaitingQuestion(t *testing.T) {
 	})
 }
 
-// After a restart, a retry finds that its question was deleted. It must end with a line that says so, and the history
-// must keep nothing of it.
+// After a restart, a retry finds that its question was deleted. The retry must end with a line that says that there is
+// no question, and the history must keep nothing of the retry.
 func TestRetryOfADeletedQuestionEndsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -63,8 +63,8 @@ func receiving(list []*fellow) (yes []string) {
 	return yes
 }
 
-// The replica that receives can't reach the platform any more. It must stop being the receiver, and new chats must go
-// to the other replicas. Once it reaches the platform again, it must answer again.
+// The replica that receives can't reach the platform any more. This replica must stop being the receiver, and new chats
+// must go to the other replicas. Once the replica reaches the platform again, it must answer again.
 func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){"with a check": probes, "without a check": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	})
 }
 
-// The platform refuses the token of one replica. This replica must answer nobody and must not receive, even if it was
-// the receiver before. The other replicas must receive, answer and take over its chats.
+// The platform refuses the token of one replica. The refused replica must answer nobody and must not receive, even if
+// it was the receiver before. The other replicas must receive, answer and take over its chats.
 func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -200,8 +200,8 @@ func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	}
 }
 
-// A replica on standby can't reach the platform, from its start or later. It must get no chats of this endpoint until
-// it can reach the platform again. An interruption of only a few seconds must not change anything.
+// A replica on standby can't reach the platform, from its start or later. The replica must get no chats of this
+// endpoint until it can reach the platform again. An interruption of only a few seconds must not change anything.
 func TestStandbyThatCanNotReachThePlatform(t *testing.T) {
 	for name, after := range map[string]time.Duration{"from the start": 0, "later": 10 * time.Second} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A tool call is too long for people to read. It must be refused without a question, unless the tool was approved permanently.
+// A tool call is too long for people to read. The gateway must refuse the call without a question, unless the tool was
+// approved permanently.
 func TestTooLongCallIsRefusedWithoutAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

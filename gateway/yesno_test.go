@@ -42,8 +42,9 @@ func TestPlainYesAndNo(t *testing.T) {
 	}
 }
 
-// Another message arrives while a question for approval is open. If it interrupts the turn (busy=interrupt), people
-// must be told which tool call was not made. Otherwise the sender must be told once that the message waits.
+// Another message arrives while a question for approval is open. If the message interrupts the turn (busy=interrupt),
+// people must be told which tool call was not made. If the message does not interrupt the turn, its sender must be told
+// once that the message waits.
 func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		busy gateway.Busy
@@ -73,8 +74,8 @@ func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	}
 }
 
-// While a question for approval is open, the bot tells the asker what happens to further messages. It must not tell
-// other people in a group, nor an asker who only pressed a button or sent a command.
+// While a question for approval is open, the bot tells the asker what happens to further messages. The bot must not
+// tell this to other people in a group, nor to an asker who only pressed a button or sent a command.
 func TestOnlyTheAskerIsToldOfAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

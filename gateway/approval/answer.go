@@ -54,8 +54,7 @@ const (
 	showWord   = "show"
 )
 
-// ParseAnswer parses the arguments of /approve and /deny. All of them are optional: an id, "always" (only after
-// /approve) and "show".
+// ParseAnswer parses the optional arguments of /approve and /deny: an id, "always" (only after /approve) and "show".
 func ParseAnswer(v agent.Verdict, args []string) Answer {
 	d := Answer{Verdict: v}
 	for _, word := range args {

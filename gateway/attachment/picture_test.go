@@ -68,7 +68,7 @@ func asPNG(t testing.TB, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// asGIF returns an animation. Its first frame is red, and the other frames are blue.
+// asGIF returns an animation. The first frame of the animation is red, and the other frames are blue.
 func asGIF(t testing.TB, w, h, frames int) []byte {
 	t.Helper()
 	var g gif.GIF

@@ -44,7 +44,7 @@ type Transcriber interface {
 	Transcribe(ctx context.Context, name string, audio []byte) (string, error)
 }
 
-// Reader reads questions and their attachments. It reads only a limited number of questions at the same time.
+// Reader reads questions and their attachments. A Reader reads only a limited number of questions at the same time.
 type Reader struct {
 	inMemory *semaphore.Weighted // questions whose attachments are in memory
 	decoding *semaphore.Weighted // pictures and documents being decoded

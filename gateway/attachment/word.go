@@ -36,7 +36,7 @@ type wordReader struct {
 	cells   []int  // number of cells in the current row of each enclosing table
 }
 
-// hidden reports whether the text of an element is not part of the document. Such text was deleted, was moved to
+// hidden reports whether the text of an element is not part of the document. Hidden text was deleted, was moved to
 // another place, or is a copy for old programs.
 func hidden(element string) bool {
 	return element == "moveFrom" || element == "del" || element == "Fallback"

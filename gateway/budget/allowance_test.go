@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// grants requests n equal calls at once and returns the tickets that are granted at once. Their calls keep running.
+// grants requests n equal calls at once and returns the tickets that are granted at once. The calls of these tickets
+// keep running.
 func grants(b *Budget, n int, c chat.Call) (list []*Ticket) {
 	for range n {
 		if ticket := b.Request(c); granted(ticket) {
@@ -113,8 +114,8 @@ func TestAllowancePeriods(t *testing.T) {
 	})
 }
 
-// Two calls are running while the platform resets the limit. The platform may count them in the new period, so the
-// budget must count them there too.
+// Two calls are running while the platform resets the limit. The platform may count these calls in the new period, so
+// the budget must count them in the new period too.
 func TestAllowanceAtAReset(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassFinal, perChat(100, time.Second, 100))

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Within the duration suspectFor, the platform may refuse calls in suspectChats chats whose own limits don't explain
-// the refusals. In this case, the endpoint's limit must have been exceeded.
+// If the platform refuses calls in suspectChats chats within suspectFor, and the limits of these chats don't explain
+// this, the endpoint's limit must have been exceeded.
 const (
 	suspectChats = 3
 	suspectFor   = 5 * time.Second

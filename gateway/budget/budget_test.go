@@ -85,7 +85,7 @@ func TestEndpointLimitDelaysOnlyItsCalls(t *testing.T) {
 	})
 }
 
-// D12: many replies share one limit. They must take turns, so that none of them waits too long.
+// D12: many replies share one limit. The replies must take turns, so that none of them waits too long.
 func TestNobodyStarves(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const replies, rate, seconds = 60, 10, 60

@@ -28,7 +28,7 @@
 //
 // After a response with status 429, the Budget grants no call of the refused kinds in the blocked scope until the block
 // ends. After the block, previews slow down to the number of calls that the platform accepted, or to half of the limit.
-// They return to the full rate within a minute. If the platform's true limit is lower than the declared limit, the
+// Previews return to the full rate within a minute. If the platform's true limit is lower than the declared limit, the
 // platform refuses calls again at the same number of calls. Each such refusal makes the slowdown longer, up to an hour.
 // Finals and first displays are never slowed down. During a slowdown, previews leave up to half of the lower limit
 // unused, since the platform would refuse finals if previews used all of it.

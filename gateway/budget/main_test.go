@@ -65,7 +65,7 @@ func must(t *testing.T, ticket *Ticket) {
 	ticket.Done()
 }
 
-// waited waits until the ticket is granted, and ends its call at once. waited returns how long it has waited.
+// waited waits until the ticket is granted, and ends its call at once. waited returns how long the ticket had to wait.
 func waited(ticket *Ticket) time.Duration {
 	start := time.Now()
 	<-ticket.Ready()

@@ -160,9 +160,9 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.lapse(t, now)
 }
 
-// assume counts calls that an earlier process may have made. This process does not know these calls, so assume supposes
-// the worst: it empties the bucket. If the window is not longer than shortWindow, assume also fills the window with
-// calls that are as recent as the bucket allows.
+// assume counts calls that an earlier process may have made. This process does not know the calls of the earlier
+// process. So assume supposes the worst, and empties the bucket. If the window is not longer than shortWindow, assume
+// also fills the window with calls that are as recent as the bucket allows.
 //
 // The earlier process used a bucket of the same size and rate, so the calls of both processes together comply with one bucket.
 // A window may then contain up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow

@@ -62,7 +62,7 @@ func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
 	})
 }
 
-// One call hangs. It must use up one call of the limit, and must not delay other calls further.
+// A call that hangs must use up one call of the limit, and must not delay other calls further.
 func TestHangingCallDelaysNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(2, time.Second, 2)

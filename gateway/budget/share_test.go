@@ -54,8 +54,8 @@ func (tb *table) exchange(b *Budget, id chat.ReplicaID, lost string, mine []chat
 
 func newTable() *table { return &table{died: make(map[chat.ReplicaID]time.Time)} }
 
-// D3: several processes share a limit. The platform must never count more calls than the limit allows. This must hold
-// for any requested calls, any starts and deaths of processes, and any lost requests and responses of the store.
+// D3: several processes share a limit. The platform must never count more calls than the limit allows. The limit must
+// hold for any requested calls, any starts and deaths of processes, and any lost requests and responses of the store.
 func TestSharesNeverExceedTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

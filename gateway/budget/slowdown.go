@@ -24,8 +24,8 @@ const (
 // A slowdown first reduces the limit to a level: the number of accepted calls in the window, or half of the limit. A
 // single refusal may be temporary, so the level applies for only half a minute, and the limit rises again within
 // another half minute. If the platform's true limit is lower than the declared limit, the platform refuses calls near
-// the level each time the slowdown has ended. Such a platform never refuses calls below the level, and never accepts
-// several calls above the level. Only refusals near the level make slowdowns longer.
+// the level each time the slowdown has ended. A platform with a lower limit never refuses calls below the level, and
+// never accepts several calls above the level. Only refusals near the level make slowdowns longer.
 type slowdown struct {
 	level int           // allowed calls per window; 0: no refusal is remembered
 	began time.Time     // end of the block that followed the last refusal

@@ -77,9 +77,9 @@ func tooMany(l chat.Limit, calls []time.Time) string {
 	return ""
 }
 
-// D3: two processes own a chat in turns. Their calls together must comply with one token bucket of the limit. A short
-// window may contain at most Count calls, and a long window at most Count+Burst-1. The adapters choose Count and Burst
-// of long windows so that this sum equals the published limit.
+// D3: two processes own a chat in turns. The calls of both processes together must comply with one token bucket of the
+// limit. A short window may contain at most Count calls, and a long window at most Count+Burst-1. The adapters choose
+// Count and Burst of long windows so that this sum equals the published limit.
 func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -107,8 +107,8 @@ func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	})
 }
 
-// A process gets a chat back from another process. It must not use the tokens that its own bucket has gained in the
-// meantime, not even a fraction of a token. The other process may have used them.
+// A process gets a chat back from another process. The process must not use the tokens that its own bucket has gained
+// in the meantime, not even a fraction of a token. The other process may have used these tokens.
 func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, 20*time.Second, 1)
@@ -121,8 +121,8 @@ func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	})
 }
 
-// A chat returns to a process that has already assumed calls at an earlier takeover. These assumed calls are older than
-// the calls that the other process has made since then. So the process must assume calls again.
+// A chat returns to a process that has already assumed calls at an earlier takeover. The assumed calls are older than
+// the calls that the other process has made since then. So the process that gets the chat back must assume calls again.
 func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Budget) {
 		limit := perChat(22, time.Second, 10)

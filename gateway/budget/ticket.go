@@ -60,7 +60,7 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
 // Done records that the call has ended with a response. If the platform refused the call or reported limits, the caller must
-// call Block or UpdateLimits first. Otherwise the Budget would at once grant another call that the platform refuses.
+// call Block or UpdateLimits first. If Done came first, the Budget could at once grant another call that the platform refuses.
 func (t *Ticket) Done() { t.leave(t.answered) }
 
 // Lost records that the call has ended without a response. The call may have arrived at the platform just before its
@@ -100,7 +100,7 @@ func (t *Ticket) leave(end func(now time.Time)) {
 // wait returns how long ticket t must wait until all its scopes have room. wait returns 0 if the call may be made now,
 // and untilEvent if the wait ends only with an event, such as the end of another call. If only the endpoint has no
 // room, but the message, thread and chat have room, held contains the kinds of calls that the endpoint's limits block.
-// These kinds are blocked for all later tickets in the queue, too.
+// The kinds of calls in held are blocked for all later tickets in the queue, too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))
@@ -174,7 +174,7 @@ func (t *Ticket) answered(now time.Time) {
 	t.end(now.Add(-trips.lowerBound(now)), now)
 }
 
-// arrive ends a granted call that had no response. Such a call may have arrived at the platform just now.
+// arrive ends a granted call that had no response. A call without a response may have arrived at the platform just now.
 func (t *Ticket) arrive(now time.Time) { t.end(now, now) }
 
 // end ends a granted call. arrived is the latest possible time of its arrival at the platform.

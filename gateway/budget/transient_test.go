@@ -64,7 +64,7 @@ func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 						without, with = with, atOnce(b, 30, class, limit)
 					})
 				}
-				// The four refused calls count toward the limit of fifty calls per minute, too. Each of them costs 1.2 s.
+				// The four refused calls count toward the limit of fifty calls per minute, too. Each refused call therefore costs 1.2 s.
 				if most := without*13/10 + 5*time.Second; with > most {
 					t.Errorf("30 calls took %v after four refusals and %v without, want at most %v", with, without, most)
 				}
@@ -73,9 +73,9 @@ func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 	}
 }
 
-// D12: older finals have announced calls. These calls may delay a newer final only if the older finals could make them
-// now. If each older final waits for the limit of its own chat, the newer final must not wait for the endpoint's limit,
-// which nobody uses.
+// D12: older finals have announced calls. Announced calls may delay a newer final only if the older finals could make
+// these calls now. If each older final waits for the limit of its own chat, the newer final must not wait for the
+// endpoint's limit, which nobody uses.
 func TestAnnouncedCallsDoNotBlockAnIdleEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}

@@ -212,8 +212,8 @@ func TestNoWindowIsCrowded(t *testing.T) {
 	})
 }
 
-// The fastest observed call may be more than a third slower than the fastest possible call. In this case, calls may
-// arrive too early, but by no more than the difference.
+// If the fastest observed call is more than a third slower than the fastest possible call, calls may arrive too early,
+// but by no more than the difference.
 func TestWindowOnAJitteryNetwork(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

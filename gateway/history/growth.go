@@ -46,8 +46,8 @@ func Encode(messages []agent.Message) ([][]byte, error) {
 	return out, nil
 }
 
-// withoutLargePictures returns a tool's answer without those of its pictures that are larger than maxPicture. Otherwise
-// every later turn would send these pictures to the model again.
+// withoutLargePictures returns a tool's answer without those of its pictures that are larger than maxPicture. If the
+// history kept a large picture, every later turn would send this picture to the model again.
 func withoutLargePictures(m agent.Message) agent.Message {
 	small := slices.DeleteFunc(slices.Clone(m.Images), func(i agent.Image) bool { return len(i.Data) > maxPicture })
 	if m.Role != agent.ToolRole || len(small) == len(m.Images) {
@@ -58,8 +58,8 @@ func withoutLargePictures(m agent.Message) agent.Message {
 	return m
 }
 
-// withoutLargeFiles returns a message without those of its files that are larger than maxFile. Otherwise every later
-// turn would send these files to the model again.
+// withoutLargeFiles returns a message without those of its files that are larger than maxFile. If the history kept a
+// large file, every later turn would send this file to the model again.
 func withoutLargeFiles(m agent.Message) agent.Message {
 	small := slices.DeleteFunc(slices.Clone(m.Files), func(f agent.File) bool { return len(f.Content) > maxFile })
 	if len(small) == len(m.Files) {

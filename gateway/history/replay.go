@@ -95,8 +95,8 @@ func (r Replay) Kept(parts []chat.Part) []agent.Message {
 	return nil
 }
 
-// DiedAnswering reports whether the last process may have died while the model was writing an answer. In this case, the
-// model provider has not reported the usage of that answer.
+// DiedAnswering reports whether the last process may have died while the model was writing an answer. If a process dies
+// while the model writes an answer, the model provider has not reported the usage of this answer.
 func (r Replay) DiedAnswering(rec chat.Turn) bool {
 	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
 }
