@@ -86,7 +86,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 }
 
 // refusal returns the text that tells a sender that the sender has no access. If the sender has access, refusal returns "". In
-// a private chat with pairing, refusal also returns "", because a person without access gets a pairing code there or no answer.
+// a private chat with pairing, refusal also returns "", because a person without access gets a pairing code or no answer.
 func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	c := chat.Conversation{Endpoint: e, Chat: in.To.Chat, Thread: in.To.Thread}
 	if g.policy.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.policy.Rules().Pair {

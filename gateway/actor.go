@@ -74,7 +74,7 @@ func (a *actor) poke() {
 // because their questions are older than the new messages.
 func (a *actor) run() {
 	defer a.answers.Wait()
-	defer func() { // remove the signs of waiting messages, because the next owner of the chat does not know them
+	defer func() { // remove the signs of waiting messages, because the chat's next owner does not know the signs
 		for _, over := range a.marked {
 			if over != nil {
 				close(over)
@@ -106,8 +106,8 @@ func (a *actor) run() {
 				t := a.turn
 				a.turn = nil
 				a.tellPanic(t.messages, a.conclude(t))
-				// If the turn must start over, it does so before the actor reads new messages. An edit of the question that has
-				// arrived meanwhile is then applied to the restarted turn.
+				// If the turn must start over, the turn does so before the actor reads new messages. An edit of the question that
+				// has arrived meanwhile is then applied to the restarted turn.
 				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() {
 					a.resumeFirst()
 				}

@@ -223,7 +223,8 @@ func TestPairing_requestIsNotRepeated(t *testing.T) {
 	}
 }
 
-// hearing is a model. In its first turn, it reads the messages that arrive during the turn, and then runs until it is stopped.
+// hearing is a model. In its first turn, hearing reads the messages that arrive during the turn, and then runs until it
+// is stopped.
 type hearing struct{ *script }
 
 func (h hearing) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -404,7 +405,7 @@ func TestAQuestionThatIsAskedAgainCountsOnce(t *testing.T) {
 }
 
 // A person sends /undo while the answer is being delivered. The answer is already in the history, and /undo must delete
-// it there.
+// it from the history.
 func TestUndoWhileAnAnswerIsDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })

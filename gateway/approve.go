@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// approvals returns Approvals for a turn that is not running. With them, a person can decide the turn's proposals, but
+// approvals returns the Approvals of a turn that is not running. A person can decide the proposals of such a turn, but
 // the turn can't ask people.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
@@ -23,7 +23,7 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	})
 }
 
-// approver returns Approvals for a turn that is about to run. With them, a person can decide the turn's proposals, and
+// approver returns the Approvals of a turn that is about to run. A person can decide the proposals of such a turn, and
 // the turn can ask people.
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
@@ -93,7 +93,7 @@ func inCode(line string) string {
 }
 
 // backticks returns a sequence of backticks that is longer than every sequence of backticks in the text. The parameter
-// least is its minimum length.
+// least is the minimum length of the result.
 func backticks(text string, least int) string {
 	run, longest := 0, least-1
 	for i := range len(text) {

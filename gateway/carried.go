@@ -10,8 +10,8 @@ import (
 	"telex/gateway/preview"
 )
 
-// If an answer is interrupted, the history records what its tool calls did, so the model can read it. The bot also
-// tells people what the tool calls did, because people approved the calls and can't see the results elsewhere.
+// If an answer is interrupted, the history records what its tool calls did, so that the model knows. The bot also tells
+// people what the tool calls did, because people approved the calls and can't see the results elsewhere.
 
 // carriedOut returns a line for each tool call that changed something or may have done so.
 func (t Texts) carriedOut(asked *approval.Approvals, changes []history.Change) string {

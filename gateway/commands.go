@@ -125,7 +125,7 @@ func (a *actor) listed(in chat.Inbound) []command {
 }
 
 // command runs the command in a message, and reports whether m contains a command or a mistyped one. If a text begins
-// with a slash but is neither of them, command returns false, and the text becomes a question to the model.
+// with a slash but is not like any command, command returns false, and the text becomes a question to the model.
 func (a *actor) command(m queue.Message) bool {
 	if m.Kind != chat.Command {
 		return false

@@ -187,9 +187,9 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 // below it says why.
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
-// repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated
-// tells the adapter so. The adapter may not know this, because an earlier process may have died after the answer and
-// before it told the adapter.
+// repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated tells
+// the adapter so. The adapter may not know that the message is answered, because an earlier process may have died after
+// the answer and before it told the adapter.
 func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	concluder := e.account().concluder
 	if concluder == nil {

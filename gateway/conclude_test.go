@@ -136,7 +136,7 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 }
 
 // The bot has answered a message, and then the platform delivers this message again. The gateway must tell the adapter
-// again that the message was answered, because an earlier process may not have told it.
+// again that the message was answered, because an earlier process may not have told the adapter.
 func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
@@ -158,7 +158,8 @@ func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	})
 }
 
-// A shutdown interrupts a turn. The gateway must not call Concluded for the message, because the next process will answer it.
+// A shutdown interrupts a turn. The gateway must not call Concluded for the message, because the next process will
+// answer this message.
 func TestShutdownConcludesNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)

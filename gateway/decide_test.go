@@ -119,8 +119,8 @@ func TestDecidedCallIsNotOpen(t *testing.T) {
 	})
 }
 
-// People must approve each read-only call that needs approval, because they decide about its content. So a permanent
-// approval of the tool must not cover such calls.
+// People must approve each read-only call that needs approval, because they decide about the content of each call. So a
+// permanent approval of the tool must not cover such calls.
 func TestAlwaysDoesNotCoverReadOnlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

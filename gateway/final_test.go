@@ -16,7 +16,7 @@ func (p *platform) failing(err error) {
 	p.fail = err
 }
 
-// A final can't be delivered for now. After /stop, it must not be delivered any more.
+// A final can't be delivered for now. After /stop, the final must not be delivered any more.
 func TestStopCutsAFinalThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -34,8 +34,8 @@ func TestStopCutsAFinalThatWaits(t *testing.T) {
 	})
 }
 
-// A new message arrives while a final can't be delivered. The final must still be delivered, and the new message must
-// be answered below it.
+// A new message arrives while a final can't be delivered. The final must still be delivered, and the answer to the new
+// message must come below the final.
 func TestANewMessageWaitsForTheFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

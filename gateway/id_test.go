@@ -14,7 +14,7 @@ import (
 )
 
 // A turn's id is a primary key in the store, and a part of every idempotency key. With 32 bits, two ids could be equal
-// within the week for which the store keeps them. People see only the first digits of an id, which are enough to find
+// within the week for which the store keeps ids. People see only the first digits of an id, which are enough to find
 // the turn in the log.
 func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

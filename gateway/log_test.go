@@ -69,7 +69,7 @@ func TestRefusalIsLoggedAtEachAttempt(t *testing.T) {
 }
 
 // The platform can't be reached when the gateway stops, so the next process delivers the replies. The log must not say
-// that they were not delivered, but that they are kept.
+// that the replies were not delivered, but that the replies are kept.
 func TestPostponedReplyIsLoggedAsSuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -18,7 +18,7 @@ type note struct {
 }
 
 // owe queues a line with a fixed text that answers messages of one person. If the same line for this person is already queued,
-// owe only adds the messages to that line. So a person with many waiting messages gets one line for all of them.
+// owe only adds the messages to that line. So a person with many waiting messages gets one line for all these messages.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, id: id, messages: messages})
 }

@@ -56,8 +56,8 @@ func waitingIn(t *testing.T, store *memory.Store, conversations int) {
 	}
 }
 
-// After a crash, 500 conversations are unfinished. Only a few of them may be resumed at the same time, and those with
-// the oldest messages must come first.
+// After a crash, 500 conversations are unfinished. Only a few of these conversations may be resumed at the same time,
+// and those with the oldest messages must come first.
 func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 500

@@ -166,7 +166,7 @@ func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 }
 
 // The platform refuses the edits of a reply, so the conversation continues with the next question. When edits succeed
-// again, the reply must become final. If it was interrupted, it must keep its visible text.
+// again, the reply must become final. If the reply was interrupted, the reply must keep its visible text.
 func TestAParkedReplyIsMadeFinal(t *testing.T) {
 	for name, interrupted := range map[string]bool{"decided": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -205,8 +205,8 @@ func TestAParkedReplyIsMadeFinal(t *testing.T) {
 	}
 }
 
-// The messages of several replies can't be created for now. When they can be created again, the replies must appear in
-// the order of their questions.
+// The messages of several replies can't be created for now. When messages can be created again, the replies must appear
+// in the order of their questions.
 func TestParkedRepliesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

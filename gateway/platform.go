@@ -53,9 +53,9 @@ type Named interface {
 // Pane is an adapter whose platform has a pane for conversations with the bot. The methods of Pane return their
 // errors as a *chat.SendError.
 type Pane interface {
-	// Suggest shows suggested questions. A person asks a suggested question by pressing it. The new suggested questions
-	// replace the earlier ones. The platform shows heading above the questions, or its own heading if heading is empty.
-	// Suggest shows at most MaxPrompts questions.
+	// Suggest shows suggested questions. A person asks a suggested question by pressing the question's label. The new
+	// suggested questions replace the earlier ones. The platform shows heading above the questions, or its own heading if
+	// heading is empty. Suggest shows at most MaxPrompts questions.
 	Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error
 	// NameThread gives a thread a name, by which people find the thread again. NameThread shortens a name that is too
 	// long for the platform.

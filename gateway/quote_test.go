@@ -31,8 +31,8 @@ func (h house) question() agent.Message {
 	return q
 }
 
-// A question quotes several messages. The model must read them in order and with their authors, and they must count as
-// outside content.
+// A question quotes several messages. The model must read the quoted messages in order and with their authors, and
+// these messages must count as outside content.
 func TestQuotedMessageReachesTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -193,7 +193,7 @@ func (r *reading) ReadThread(_ context.Context, _ chat.Target, before chat.Messa
 }
 
 // With the first question in a thread, the model must also read the beginning of the thread and its newest messages.
-// With later questions, the model must not read them again.
+// With later questions, the model must not read the thread again.
 func TestAThreadReachesTheModelOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *reading

@@ -63,10 +63,10 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// fails reports whether this replica has failed to receive from an endpoint for so long that another replica should
-// receive. Usually, another replica should receive after yieldAfter. On some platforms, only the receiver can answer
-// (Capabilities.ReceiverAnswers), so nobody knows which other replica can reach the platform. There, another replica
-// should receive after restFor. Each replica then tries to receive for as long as the replica before it rests.
+// fails reports whether this replica has failed to receive from an endpoint for so long that another replica should receive.
+// Usually, another replica should receive after yieldAfter. On some platforms, only the receiver can answer
+// (Capabilities.ReceiverAnswers), so nobody knows which other replica can reach the platform. On such a platform, another
+// replica should receive after restFor. Each replica then tries to receive for as long as the replica before it rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor
@@ -114,7 +114,7 @@ func (g *Gateway) tellFitness(ctx context.Context) {
 	}
 }
 
-// isForeign reports whether another replica should own a chat, because this replica can't answer there.
+// isForeign reports whether another replica should own a chat, because this replica can't answer in the chat.
 func (m *member) isForeign(c chat.Conversation) bool {
 	e := m.g.current().endpoints[c.Endpoint]
 	return e == nil || !e.isFit() && m.mayPass(e)

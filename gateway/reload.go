@@ -29,7 +29,7 @@ var (
 	errOtherKind  = errors.New("its adapter is of another kind")
 )
 
-// prepared contains checked options. The method apply can make them the current options.
+// prepared contains options that were checked. The method apply makes these options the current ones.
 type prepared struct {
 	configured
 	accounts map[chat.EndpointID]*account
@@ -166,7 +166,7 @@ func (g *Gateway) stopOne(e *endpoint) {
 }
 
 // stopReceiving makes the endpoints for which the function which returns true stop receiving, all at the same time.
-// stopReceiving waits until they have stopped. The caller holds the mutex reloading.
+// stopReceiving waits until these endpoints have stopped. The caller holds the mutex reloading.
 func (g *Gateway) stopReceiving(which func(*endpoint) bool) {
 	var stopped sync.WaitGroup
 	for _, e := range g.known {

@@ -178,7 +178,7 @@ func TestInterruptedAfterAChange(t *testing.T) {
 }
 
 // A process dies during a tool call that changes something. The next process resumes the turn, and a new message
-// interrupts it before it asks the model again. The history must keep the tool call.
+// interrupts the turn before the model is asked again. The history must keep the tool call.
 func TestInterruptedWhileItResumesAfterAChange(t *testing.T) {
 	for _, text := range []string{"I switch it on. ", ""} {
 		synctest.Test(t, func(t *testing.T) { interruptedAfterAChange(t, text) })
@@ -281,7 +281,7 @@ func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 }
 
 // A process dies while a tool call runs, perhaps because of this call. The next process must neither repeat the call nor ask
-// people again, even if the call is read-only. If a shutdown ended the call instead, the next process must repeat it.
+// people again, even if the call is read-only. If a shutdown ended the call instead, the next process must repeat the call.
 func TestReadOnlyCallAfterAKill(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(*lab)

@@ -9,7 +9,7 @@ import (
 )
 
 // Replicas is implemented by a Store that several processes share. Each process that shares the store is a replica. A chat
-// with all its threads belongs to at most one replica, and only this replica answers there. Because each chat has one
+// with all its threads belongs to at most one replica, and only this replica answers in the chat. Because each chat has one
 // owner, the replicas need not coordinate the order of messages within a chat, nor the rate limits of a single chat.
 //
 // After Register, the store checks each write of this replica. A write about a conversation succeeds only if this replica's

@@ -112,7 +112,7 @@ func (t *turn) isDecided() bool {
 }
 
 // canStartOver reports whether the turn may run again because its question was edited. If a tool call has changed
-// something, the turn may not run again, because it would make the call twice.
+// something, the turn may not run again, because the call would be made twice.
 func (t *turn) canStartOver() bool {
 	return t.startsOver() || t.why == nil && t.stored.Load() && !t.recovered && !t.isDecided() && t.replaces == "" &&
 		!t.journal.Changed() && t.runs < maxRuns && time.Since(t.began) <= editTime

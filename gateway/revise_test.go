@@ -185,8 +185,8 @@ func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	})
 }
 
-// The asker edits a question while a tool call waits for approval. The call belongs to the old version of the question,
-// so people must no longer be able to approve it.
+// The asker edits a question while a tool call waits for approval. The tool call belongs to the old version of the
+// question, so people must no longer be able to approve this call.
 func TestAnEditWhileACallWaitsForApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -15,8 +15,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// A person stops an answer. The configured mark must appear below its visible text, and the model must read the text
-// without the mark.
+// A person stops an answer. The configured mark must appear below the visible text of the answer, and the model must
+// read this text without the mark.
 func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {

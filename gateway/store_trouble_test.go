@@ -92,8 +92,8 @@ func (l *life) trouble(t *testing.T, change func(*gateway.Options)) *broken {
 	return b
 }
 
-// The store can't store the beginning of a turn. The question must be answered only when the store works again. If it
-// were answered earlier, the question would still wait in the store, and the next process would answer it again.
+// The store can't store the beginning of a turn. The question must be answered only when the store works again. If the
+// question were answered earlier, the store would still list it as waiting, and the next process would answer it again.
 func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -48,7 +48,7 @@ func Pressed(action string) (Answer, bool) {
 	}
 }
 
-// After /approve, people may write "always" or "show" besides an id. After /deny, they may write "show" besides an id.
+// After /approve, people may write "always" or "show" besides an id. After /deny, people may write "show" besides an id.
 const (
 	alwaysWord = "always"
 	showWord   = "show"

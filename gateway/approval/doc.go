@@ -10,5 +10,6 @@
 //	proposed ──> open ──> claimed ──> decided
 //
 // A person can decide an open proposal by its id. A person's decision and the timeout may happen at the same time.
-// Whichever of the two claims the proposal first decides it, and stores and publishes the decision.
+// Either the person's decision or the timeout claims the proposal first. The claimant decides the proposal, and stores
+// and publishes the decision.
 package approval

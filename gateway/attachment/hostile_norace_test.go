@@ -1,7 +1,7 @@
 //go:build !race
 
-// These tests run only without the race detector. The race detector would make them take minutes, and has never found a
-// race in them.
+// These tests run only without the race detector. The race detector would make these tests take minutes, and has never
+// found a race in them.
 
 package attachment_test
 

@@ -153,7 +153,7 @@ func exif(order binary.AppendByteOrder, o uint16) []byte {
 	return append(order.AppendUint32(data, 0), secret...)
 }
 
-// secret stands for private data. The tests write it to every place of a file that can contain metadata.
+// secret stands for private data. The tests write secret to every place of a file that can contain metadata.
 const secret = "GPS 52.5N 13.4E"
 
 func segment(marker byte, body string) []byte {
@@ -274,7 +274,7 @@ func TestShrinkColors(t *testing.T) {
 	wantColor(t, img, 25, 10, blue)
 }
 
-// A transparent picture would be a large file as a PNG. Shrink must make a JPEG with a white background of it.
+// A transparent picture would be a large file as a PNG. Shrink must convert the picture to a JPEG with a white background.
 func TestShrinkTransparentNoise(t *testing.T) {
 	t.Parallel()
 	img := noise(610, 610)
@@ -288,7 +288,7 @@ func TestShrinkTransparentNoise(t *testing.T) {
 	wantColor(t, decoded(t, p), 100, 5, color.NRGBA{255, 255, 255, 255})
 }
 
-// Shrink must remove every kind of metadata, whether it encodes the picture again or not.
+// Shrink must remove every kind of metadata, whether Shrink encodes the picture again or not.
 func TestShrinkRemovesMetadata(t *testing.T) {
 	t.Parallel()
 	small := asPNG(t, halves(40, 30, blue))

@@ -114,7 +114,7 @@ func (w *wordReader) end(element string) {
 	}
 }
 
-// breakLine writes a line break. In a table, it writes a space instead, since each row is one line.
+// breakLine writes a line break. In a table, breakLine writes a space instead, since each row is one line.
 func (w *wordReader) breakLine(s string) {
 	if len(w.cells) > 0 {
 		s = " "

@@ -62,7 +62,8 @@ func (a *allowance) report(w chat.RateLimitInfo, others int, now time.Time) {
 	a.limit, a.left, a.until, a.period = max(0, w.Limit), left, until, max(a.period, reset)
 }
 
-// wait returns how long a call must wait. The parameter keep is the number of calls that it must leave to more urgent calls.
+// wait returns how long a call must wait. The parameter keep is the number of calls that this call must leave to more
+// urgent calls.
 func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	if d := a.until.Sub(now); d > 0 && a.left <= keep {
 		return d

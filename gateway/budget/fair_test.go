@@ -121,8 +121,8 @@ func parts(b *Budget, to chat.Target, n int, latency time.Duration, limits ...ch
 	return time.Since(start)
 }
 
-// Several finals of many parts compete. The budget must complete one final after the other, because otherwise all of
-// them would end late.
+// Several finals of many parts compete. The budget must complete one final after the other, because otherwise all
+// finals would end late.
 func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const finals, each = 5, 6

@@ -141,7 +141,7 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, m.pace, now)
 		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
-		// If the timer was late for this call, the later calls are still paced as if it had been on time.
+		// If the timer granted this call late, the later calls are paced as if the timer had been on time.
 		m.nextPaced = latest(m.nextPaced, now.Add(-apart)).Add(apart)
 	}
 }

@@ -92,7 +92,7 @@ func (b *Budget) setPart(m *meter, now time.Time) {
 }
 
 // Claims returns this process's claim for each limit that the processes divide. A claim contains this process's share,
-// and the numbers of calls that it has made and wants to make.
+// and the numbers of calls that this process has made and wants to make.
 func (b *Budget) Claims() (list []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,8 +221,8 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 }
 
 // counts reports whether the calls in another process's claim count toward the limit of claim c. A claim that Retire
-// returned also counts toward limits with longer windows, because its field Window is not the window of a limit: it is
-// the time until the platform no longer counts the calls.
+// returned also counts toward limits with longer windows, because the field Window of such a claim is only the time
+// until the platform no longer counts the calls.
 func counts(other, c chat.Claim) bool {
 	return other.Ops == c.Ops && (other.Window == c.Window || other.Window < c.Window && isLeft(other))
 }

@@ -42,7 +42,7 @@ func atOnce(b *Budget, n int, class chat.Class, limits ...chat.Limit) time.Durat
 }
 
 // D4: the platform refuses a few calls. After the blocks have ended, these refusals must not delay any final. After
-// another minute, they must not delay any call.
+// another minute, the refusals must not delay any call.
 func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 	limit := tier(50, chat.OpEdit)
 	for _, later := range []time.Duration{0, time.Minute, 15 * time.Minute} {

@@ -223,7 +223,7 @@ func TestWindowOnAJitteryNetwork(t *testing.T) {
 	})
 }
 
-// If nothing but the platform's limit delays calls, they must arrive at the full published rate, whatever the latency is.
+// If nothing but the platform's limit delays calls, the calls must arrive at the full published rate, whatever the latency is.
 func TestFullRateAtAnyLatency(t *testing.T) {
 	for _, c := range []struct {
 		latency time.Duration

@@ -29,9 +29,10 @@ type Message struct {
 	requeued bool // PutBack put the message back into the queue
 }
 
-// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a person
-// wrote the message, this is the time at which the message was written, by the platform's clock. For any other message, it is
-// the time at which the gateway accepted the message, because the platform's clock may differ from the local clock.
+// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a
+// person wrote the message, the message waits since it was written, by the platform's clock. Any other message waits
+// since the gateway accepted it. The platform's time of such a message is not used, because the platform's clock may
+// differ from the local clock.
 func (m Message) WaitsSince() time.Time {
 	if m.Missed && !m.At.IsZero() && m.At.Before(m.Accepted) {
 		return m.At
