@@ -9,9 +9,10 @@ import (
 // ErrorKind classifies a failed call by what the caller may do next.
 type ErrorKind uint8
 
-// The kinds of errors. The zero value is Uncertain: if nobody classified an error, the call may have taken effect.
+// These are the kinds of errors. The zero value is Uncertain: if an adapter has not classified an error, the call may
+// have taken effect.
 const (
-	Uncertain   ErrorKind = iota // the call may have taken effect: timeout, connection lost, 5xx on a create
+	Uncertain   ErrorKind = iota // the call may have taken effect: timeout, connection lost, status 5xx for a new message
 	RateLimited                  // the call had no effect; RetryAfter says when to repeat it
 	Temporary                    // the call certainly had no effect: dial failure, connection refused
 	Rejected                     // the content was refused, usually because of its markup
@@ -20,11 +21,11 @@ const (
 	Forbidden                    // the bot may not write in this chat
 	Moved                        // the chat has a new id, which is in SendError.Moved
 	Auth                         // the account's credentials were refused
-	Conflict                     // another process receives with the same account
+	Conflict                     // another process receives messages with the same account
 	Frozen                       // the message exists but can't be edited any more
 )
 
-// String returns the kind as logs show it.
+// String returns the name of the kind in logs.
 func (k ErrorKind) String() string {
 	names := [...]string{
 		"uncertain", "rate limited", "temporary", "rejected", "too long",
@@ -36,15 +37,15 @@ func (k ErrorKind) String() string {
 	return fmt.Sprintf("ErrorKind(%d)", uint8(k))
 }
 
-// SendError is the error that an adapter returns for a failed call. SendError never contains a secret. The comments of
-// the fields name the kinds of errors for which each field is set.
+// SendError is the error that an adapter returns for a failed call. SendError never contains a secret. The comment of
+// a field begins with the kind of errors for which the field is set.
 type SendError struct {
 	Kind       ErrorKind
-	RetryAfter time.Duration   // RateLimited: how long to wait, counted from the response
-	Scope      Scope           // RateLimited: the blocked scope; 0 if the platform does not name it
+	RetryAfter time.Duration   // RateLimited: how long to wait after the response
+	Scope      Scope           // RateLimited: the scope that is blocked; 0 if the platform does not say
 	Ops        Op              // RateLimited: the kinds of calls that are blocked in Scope; 0 means all kinds
 	Moved      ChatID          // Moved: the chat's new id
-	RateLimits []RateLimitInfo // RateLimited: the state of the limits, as the refusal reports it
+	RateLimits []RateLimitInfo // RateLimited: the state of the limits, as the response reports it
 	Err        error
 }
 
@@ -62,8 +63,8 @@ func (e *SendError) Unwrap() error { return e.Err }
 // ErrTooLarge means that an attachment is larger than the caller allows.
 var ErrTooLarge = errors.New("the attachment is too large")
 
-// AsSendError returns the SendError in err's chain. Any other error becomes a SendError of the kind Uncertain, so that
-// no caller repeats the call blindly.
+// AsSendError returns the SendError in err's chain. If there is none, AsSendError returns one of the kind Uncertain,
+// so that no caller repeats the call blindly.
 func AsSendError(err error) *SendError {
 	if se, ok := errors.AsType[*SendError](err); ok {
 		return se

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// BeatEvery is the maximum time between two calls of Beat by a loop that does not hang.
+// BeatEvery is the longest time that may pass between two calls of Beat by a loop. A loop that takes longer hangs.
 const BeatEvery = 30 * time.Second
 
-// Heartbeat stores when a loop last ran. The zero value of Heartbeat is ready for use. Several goroutines may use a
-// Heartbeat at the same time.
+// Heartbeat stores when a loop last called Beat. The zero value of Heartbeat is ready for use. Several goroutines may
+// use a Heartbeat at the same time.
 type Heartbeat struct{ at atomic.Int64 }
 
-// Beat records that the loop runs.
+// Beat records that the loop is running now.
 func (h *Heartbeat) Beat() { h.at.Store(time.Now().UnixNano()) }
 
-// Last returns the time of the last beat, or the beginning of 1970 if there was none.
+// Last returns the time of the last call of Beat, or the beginning of 1970 if there was none.
 func (h *Heartbeat) Last() time.Time { return time.Unix(0, h.at.Load()) }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// EndpointID names one configured bot account. EndpointID is the account's key in the configuration.
+// EndpointID is the name of a configured bot account: the account's key in the configuration.
 type EndpointID string
 
-// ChatID, ThreadID, UserID and MessageID are ids of a platform. Only the adapter that created an id may parse it. All
-// other packages may only compare ids.
+// ChatID, ThreadID, UserID and MessageID are ids on a platform. Only the platform's adapter may parse them. All other
+// packages may only compare them.
 type (
 	ChatID    string
 	ThreadID  string
@@ -20,13 +20,13 @@ type (
 // Kind is the kind of a chat.
 type Kind uint8
 
-// The kinds of chats. The zero value is Private, because in a private chat the fewest people see the bot's messages.
+// These are the kinds of chats. The zero value is Private.
 const (
 	Private Kind = iota
 	Group
 )
 
-// String returns the kind as logs show it.
+// String returns the name of the kind in logs.
 func (k Kind) String() string {
 	if k == Group {
 		return "group"
@@ -34,17 +34,17 @@ func (k Kind) String() string {
 	return "private"
 }
 
-// Target is a place to which one adapter can send messages.
+// Target is a place on a platform to which the bot can send messages.
 type Target struct {
 	Chat   ChatID
 	Thread ThreadID // empty outside threads and forum topics
 	Kind   Kind
 }
 
-// MessageRef names a message that exists on the platform.
+// MessageRef refers to a message on the platform.
 type MessageRef struct {
 	Target Target
-	ID     MessageID // empty if the platform returned no id; then the message can't be edited
+	ID     MessageID // empty if the platform returned no id; the message can't be edited then
 }
 
 // Person is a user of one endpoint.

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The store keeps the records in this file across restarts. The store does not change the content of the records.
+// The store keeps the records in this file across restarts, and does not change their content.
 
-// A store returns these errors if it refuses a call permanently: repeating the call is useless.
+// A store returns these errors if it refuses a call permanently, so that it makes no sense to repeat the call.
 var (
 	ErrFenced  = errors.New("the turn is not current") // the turn ended, or its session was reset
-	ErrUnknown = errors.New("not in the store")        // no such turn, or no such unfinished message
-	// ErrManyRequests: MaxPairingRequests other people at the endpoint are already waiting to be let in.
+	ErrUnknown = errors.New("not in the store")        // the store has no such turn, or no such unfinished message
+	// ErrManyRequests: MaxPairingRequests other people are already waiting for access to the endpoint.
 	ErrManyRequests = errors.New("too many people wait to be let in")
 )
 
@@ -24,17 +24,17 @@ type Pending struct {
 	Conversation Conversation
 	Message      Inbound
 	Accepted     time.Time
-	Begun        int // how often a turn with this message has begun
+	Begun        int // how often a turn that answers this message has begun
 }
 
-// TurnState says how far a turn has come.
+// TurnState is the state of a turn.
 type TurnState string
 
-// The states of a turn.
+// These are the states of a turn.
 const (
-	TurnRunning TurnState = "running" // the model is being asked
-	TurnDecided TurnState = "decided" // the ending is known and must be delivered
-	TurnDone    TurnState = "done"    // nothing is left to do
+	TurnRunning TurnState = "running" // the turn has begun, but has no result yet
+	TurnDecided TurnState = "decided" // the result is stored, but not yet delivered
+	TurnDone    TurnState = "done"    // the reply is complete
 )
 
 // Turn is the record of one reply and of the messages that it answers.
@@ -44,13 +44,13 @@ type Turn struct {
 	To           Target
 	ReplyTo      MessageID
 	State        TurnState
-	Began        time.Time // when its oldest message was accepted
+	Began        time.Time // when the oldest of its messages was accepted
 	Runs         int       // how often the turn has begun, in this process or an earlier one
 	Void         bool      // the turn's session was deleted, so the turn must not run again
 	User         UserID    // the asker: the sender of the newest message
-	Replaces     string    // id of an earlier turn for the same question, whose entries this turn's entries replace
+	Replaces     string    // id of an earlier turn for the same question; this turn's history entries replace those of that turn
 	Messages     []Inbound // the messages that the turn answers, oldest first
-	Ending       []byte    // State decided: how the reply must end, as the gateway encoded it
+	Ending       []byte    // set in the state decided: how the reply must end, encoded by the gateway
 	Parts        []Part
 	Steps        []Step // the turn's journal: what the turn has done so far, in order
 }
@@ -58,11 +58,11 @@ type Turn struct {
 // Step is an entry of a turn's journal: something that a process must know if it continues the turn after a crash.
 type Step struct {
 	Kind StepKind
-	Call string // id of the tool call that the step is about; empty for StepSaid and StepUsage
-	Body []byte // as the gateway encoded it; may be empty
+	Call string // id of the tool call to which the step belongs; empty for StepSaid and StepUsage
+	Body []byte // encoded by the gateway; may be empty
 }
 
-// OnlyUsage reports whether all steps are about usage.
+// OnlyUsage reports whether there are steps, all of the kind StepUsage.
 func OnlyUsage(steps []Step) bool {
 	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool { return s.Kind != StepUsage })
 }
@@ -79,7 +79,7 @@ func NewStep(kind StepKind, call string, body any) (Step, error) {
 // StepKind is the kind of a step.
 type StepKind string
 
-// The kinds of steps.
+// These are the kinds of steps. A call is a tool call.
 const (
 	StepSaid     StepKind = "said"     // a message that the turn added to its history
 	StepBegun    StepKind = "begun"    // a call that changes something has begun
@@ -87,13 +87,13 @@ const (
 	StepStopped  StepKind = "stopped"  // a call was stopped before it had a result
 	StepAnswered StepKind = "answered" // the result of a call
 	StepAsked    StepKind = "asked"    // a call waits for a person's approval
-	StepUsage    StepKind = "spent"    // the usage of the turn so far; it replaces the previous step of this kind
+	StepUsage    StepKind = "spent"    // the token usage of the turn so far; replaces the previous step of this kind
 	StepDecided  StepKind = "decided"  // a call was approved, was refused, or timed out
 )
 
 // Fact is something that a person has asked the bot to remember.
 type Fact struct {
-	ID   string // short, unique for the person, and never used again
+	ID   string // short, unique among the person's facts, and never used again
 	Text string // one line
 	At   time.Time
 }
@@ -101,12 +101,12 @@ type Fact struct {
 // Remembered is the result of a person's request to remember a text. If neither Known nor Full is set, Fact is new.
 type Remembered struct {
 	Fact       // the new fact, or the known one
-	Known bool // the person already has a fact with this text, compared without regard to case
+	Known bool // the person already has a fact with this text, apart from upper and lower case
 	Full  bool // the text is new, but the person already has the maximum number of facts
 }
 
-// Remember compares a text with the person's facts. most is the maximum number of facts. If the text is new, the
-// caller stores it.
+// Remember compares a text with the facts of a person. most is the maximum number of facts. If the result's method
+// IsNew returns true, the caller must store the text.
 func Remember(known []Fact, text string, most int) Remembered {
 	if i := slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) }); i >= 0 {
 		return Remembered{Fact: known[i], Known: true}
@@ -114,12 +114,13 @@ func Remember(known []Fact, text string, most int) Remembered {
 	return Remembered{Full: len(known) >= most}
 }
 
-// IsNew reports whether the caller stores the text.
+// IsNew reports whether the caller must store the text as a new fact.
 func (r Remembered) IsNew() bool { return !r.Known && !r.Full }
 
-// Decision is the result of a turn. The store writes a Decision in one transaction, before the reply is made final.
+// Decision is the result of a turn. The gateway stores a Decision in one transaction, before it shows the final text
+// of the reply.
 type Decision struct {
-	Ending []byte // how the reply must end; the gateway reads it after a restart
+	Ending []byte // how the reply must end; encoded by the gateway, which reads it after a restart
 	Growth
 }
 
@@ -127,46 +128,46 @@ type Decision struct {
 // only the usage.
 type Growth struct {
 	History [][]byte // new entries, in order
-	Usage   []Usage  // what the turn used, with one element for each model
-	// Undecided is usage that the store counts at the end of the turn only if it has no Decision of the turn. A stored
-	// Decision already contains this usage, which would otherwise be counted twice.
+	Usage   []Usage  // the token usage of the turn, one element for each model
+	// Undecided is usage that the store counts at the end of the turn, but only if the turn has no stored Decision. A
+	// Decision already contains this usage, so it would be counted twice.
 	Undecided  []Usage
 	Compaction *Compaction // nil: the summary does not change
 }
 
-// Exchange is a turn that is stored only when it has ended. If the process crashes before, nothing of the turn is
-// kept.
+// Exchange is a turn that is stored only when it has ended. If the process crashes earlier, nothing of the turn is
+// stored.
 type Exchange struct {
 	Turn         string // id of the turn
 	Conversation Conversation
 	User         UserID // who asked
-	After        int64  // ID of the newest history entry that the turn read; 0: it read none
+	After        int64  // ID of the newest history entry that the turn read; 0: it read no entry
 	Growth       Growth
-	Response     *Response // nil: clients can't refer to it later
+	Response     *Response // nil: clients can't refer to the response later
 }
 
 // Response is an answer of the API server. The client may refer to the response in later requests.
 type Response struct {
 	ID       string
 	Previous string // id of the previous response in the conversation; empty: this is the first one
-	Body     []byte // the answer as the client received it
-	Messages []byte // the messages that it added to the conversation, as the API server encoded them
+	Body     []byte // the response as the client received it
+	Messages []byte // the messages that the turn added to the conversation, encoded by the API server
 	At       time.Time
 }
 
-// Compaction replaces all entries up to a certain one by a summary.
+// Compaction replaces all history entries up to a certain one by a summary.
 type Compaction struct {
-	Summary string // includes what the previous summary said
-	Upto    int64  // ID of the newest entry that it covers
+	Summary string // also contains the content of the previous summary
+	Upto    int64  // ID of the newest entry that the summary covers
 }
 
 // Entry is one message of a history.
 type Entry struct {
 	ID   int64     // increases within the conversation
-	Turn string    // id of the turn that added it; empty if an older version stored it
-	User UserID    // the asker; empty if an older version stored it
-	At   time.Time // when it was stored
-	Body []byte    // as the gateway encoded it
+	Turn string    // id of the turn that added the entry; empty if an older version stored the entry
+	User UserID    // the asker; empty if an older version stored the entry
+	At   time.Time // when the entry was stored
+	Body []byte    // encoded by the gateway
 }
 
 // Session is what is stored about a conversation besides its entries.
@@ -174,19 +175,19 @@ type Session struct {
 	Model       string    // name of the chosen model; empty: none was chosen
 	Summary     string    // summary of the entries up to SummaryUpto
 	SummaryUpto int64     // ID of the newest entry that the summary covers; 0: there is no summary
-	Compactions int       // how often a summary was made
+	Compactions int       // how many summaries have been made so far
 	At          time.Time // when the newest summary was made
 }
 
-// Usage is what one model used for one turn, in tokens.
+// Usage is the number of tokens that one model used in one turn.
 type Usage struct {
 	Model                                 string
 	Prompt, Cached, Completion, Reasoning int
 	Calls                                 int
-	Estimated                             bool // at least one call reported no usage, so its tokens are estimated
+	Estimated                             bool // for at least one call, the provider reported no usage, so telex estimated it
 }
 
-// Add adds the usage of another model or turn.
+// Add adds the numbers of v to u.
 func (u *Usage) Add(v Usage) {
 	u.Prompt += v.Prompt
 	u.Cached += v.Cached
@@ -200,14 +201,14 @@ func (u *Usage) Add(v Usage) {
 type UsageOf struct {
 	Conversation Conversation
 	Person       Person
-	From, To     time.Time // range of the storage time: From included, To excluded
+	From, To     time.Time // when the usage was stored: not before From, and before To
 }
 
 // Used is a sum of usages.
 type Used struct {
 	Usage        // Model is empty
 	Turns int    // number of turns with usage
-	Last  string // the last model that answered with usage
+	Last  string // the model of the newest usage
 }
 
 const (
@@ -218,7 +219,7 @@ const (
 	MaxPairingRequests = 3
 )
 
-// PairingRequest is the request of a person who is not let in and has received a code.
+// PairingRequest is the request of a person who has no access yet and has received a code.
 type PairingRequest struct {
 	Person
 	Name string // for display only; never used as an identity
@@ -226,7 +227,7 @@ type PairingRequest struct {
 	At   time.Time
 }
 
-// Admission is a person who was let in by a code.
+// Admission is a person who got access by a pairing code.
 type Admission struct {
 	Person
 	Name string
@@ -237,42 +238,42 @@ type Admission struct {
 // PartState is what is known about one message of a reply.
 type PartState string
 
-// The states of a part.
+// These are the states of a part.
 const (
-	PartIntended PartState = "intended" // its create is in progress; the message may exist, but its id is unknown
-	PartAbsent   PartState = "absent"   // its create was refused; it certainly does not exist
-	PartRefused  PartState = "refused"  // the platform refuses its content; telex does not try again
+	PartIntended PartState = "intended" // it is being sent; the message may exist, but its id is unknown
+	PartAbsent   PartState = "absent"   // sending it was refused; it certainly does not exist
+	PartRefused  PartState = "refused"  // the platform refuses the message's content; telex does not try again
 	PartStands   PartState = "stands"
-	PartSealed   PartState = "sealed"  // it exists and is full
-	PartStreams  PartState = "streams" // it exists and is a stream that was not stopped
-	// PartResent: the message exists, and its reply is being sent again in shorter messages. Source is still the
-	// Markdown that the message showed before, so the Sources of all parts together are the whole text.
+	PartSealed   PartState = "sealed"  // it exists and is complete; the text continues in the next part
+	PartStreams  PartState = "streams" // it exists as a native stream that has not been stopped
+	// PartResent: the message exists, but the reply is being sent again in shorter messages. Source is still the
+	// Markdown that the message showed before, so that the Sources of all parts are together the whole text.
 	PartResent PartState = "resent"
 	PartGone   PartState = "gone"   // deleted
-	PartFrozen PartState = "frozen" // it was replaced and waits to be deleted
+	PartFrozen PartState = "frozen" // another message has replaced it, and telex must still delete it
 )
 
-// Part is the record of one message of a reply. Text and Spans are the content of the last attempted call, without the
-// cursor. After a crash, the message shows either this content or the previous content.
+// Part is the record of one message of a reply. Text and Spans are the content of the last call that was attempted,
+// without the cursor. After a crash, the message shows either this content or the content before it.
 type Part struct {
 	Index  int
 	State  PartState
 	Ref    MessageRef
-	Key    string // idempotency key of its create
+	Key    string // idempotency key with which the message is sent
 	Text   string
 	Plain  string // the text without any markup; empty if it equals Text
 	Spans  []Span
 	Cursor bool
-	Source string    // Markdown that this part shows; empty after the turn was decided
+	Source string    // Markdown that this part shows; empty once the turn's result is stored
 	File   bool      // the message is a file, with Text as its caption
-	Cut    int       // maximum length of a part at the time when the text was split
-	First  time.Time // when its create was first attempted
-	Tries  int       // State intended: number of processes that may have made the message so far
-	Create *Create   // State intended: the attempted create, if the platform needs it to find the message
-	Steps  int       // number of steps in the turn's journal when Source got its current value; the store sets it
+	Cut    int       // maximum length of a part when the text was split
+	First  time.Time // when telex first tried to send it
+	Tries  int       // State intended: number of processes that have tried to send it
+	Create *Create   // State intended: what was sent, if the platform needs it to find the message
+	Steps  int       // number of steps in the turn's journal when Source got its current value; set by the store
 }
 
-// Block forbids calls of some kinds in a scope until a certain time.
+// Block forbids calls of some kinds in a scope until a certain time, because a rate limit was reached.
 type Block struct {
 	Scope   Scope
 	Ops     Op // 0: all kinds of calls

@@ -7,8 +7,8 @@ import (
 
 // Several processes may share one store. Each of these processes is a replica.
 
-// LeaseTime is the time after which a lease ends if its replica does not renew it, by the store's clock. Other
-// replicas may then take over the chats of this replica.
+// LeaseTime is the time after which a lease ends, by the store's clock, unless its replica renews it. Other replicas
+// may then take over the chats of this replica.
 const LeaseTime = 5 * time.Second
 
 // ErrLost means that this replica's lease is over, or that another replica owns the chat. In either case, the process
@@ -20,10 +20,10 @@ var ErrLost = fmt.Errorf("the lease is lost: %w", ErrFenced)
 // fencing token.
 type ReplicaID int64
 
-// Replica is a process that shares a store with others.
+// Replica describes a process that shares a store with other processes.
 type Replica struct {
 	ID        ReplicaID
-	Name      string       // name of its machine, for display
+	Name      string       // name of its machine, only for people
 	Version   string       // version of its program
 	Endpoints []EndpointID // endpoints that it runs; it gets only chats of these endpoints
 	Receives  []EndpointID // endpoints for which it is the elected receiver
@@ -37,18 +37,18 @@ type Replica struct {
 type Taken struct {
 	// Turns are the unfinished turns in chats that the replica owns, oldest first.
 	Turns []Turn
-	// Messages are messages without an unfinished turn, and forwarded ones, in the order in which the store received
-	// them.
+	// Messages are messages that belong to no unfinished turn, and messages that other replicas have forwarded, in the
+	// order in which the store received them.
 	Messages []Pending
-	// Chats are chats that belonged to another replica before. The platforms may still count the calls of that
+	// Chats are chats that belonged to another replica before, so the platforms' limits may still count calls of that
 	// replica. The Thread of each of these Chats is empty.
 	Chats []Conversation
 }
 
-// Signal says what changed in a shared store. Signals can be joined with |.
+// Signal says what has changed in a shared store. Several signals can be combined with |.
 type Signal uint8
 
-// The signals.
+// These are the signals.
 const (
 	SignalWork   Signal = 1 << iota // Take may return new work, or an endpoint has no receiver
 	SignalAccess                    // admissions, pairing requests or chat ids have changed
@@ -60,11 +60,11 @@ const (
 type Claim struct {
 	Replica ReplicaID
 	Ops     Op            // kinds of calls that the limit counts; Ops and Window identify the limit
-	Window  time.Duration // the limit's window; if the replica has stopped: how long its calls still count
-	Count   int           // number of calls that the whole limit allows, as the replica knows it
-	Share   int           // number of calls in a Window that the replica may make from now on
-	Held    int           // calls that others must leave to this replica: it may still make them, or they still count
-	Wanted  int           // number of calls in a Window that it would like to make
+	Window  time.Duration // the window of the limit; once the replica has stopped: how long its calls still count
+	Count   int           // number of calls that the whole limit allows, as far as the replica knows
+	Share   int           // number of calls that the replica may make in a Window from now on
+	Held    int           // calls that the others must not use: the replica may still make them, or they still count
+	Wanted  int           // number of calls that the replica would like to make in a Window
 	Waiting time.Duration // age of its oldest waiting call; 0: no call waits
-	Dead    bool          // the replica has no lease any more; the claim ends when the platform can't count its calls any more
+	Dead    bool          // the replica has no lease any more; its claim ends when the platform no longer counts its calls
 }
