@@ -48,7 +48,7 @@ type Sender struct {
 type Inbound struct {
 	To     Target // where the bot must answer
 	Sender Sender
-	ID     MessageID // unique in the conversation; replies refer to it; may also contain data that the adapter needs for the answer
+	ID     MessageID // unique in the conversation; replies refer to it; may contain data that the adapter needs to answer
 	Resume string    // position from which the adapter may continue once this message is stored
 	Kind   InboundKind
 	Text   string // the whole text, without the mention of the bot

@@ -8,23 +8,23 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are the values of access.default, which say what happens to a person whom no pattern matches.
+// These are the values of access.default. They say what the bot does with a person whom no configured pattern matches.
 const (
 	AccessDeny  = "deny"
-	AccessPair  = "pair" // the person gets a code that an admin can approve
+	AccessPair  = "pair" // the person gets a pairing code, which an admin can approve
 	AccessAllow = "allow"
 )
 
-// Access configures who may talk to the bot.
+// Access is the section access, which configures who may talk to the bot.
 type Access struct {
 	Default string       `yaml:"default" enum:"deny|pair|allow"`
-	Admins  []Pattern    `yaml:"admins"` // persons only
+	Admins  []Pattern    `yaml:"admins"` // only patterns of the kind user
 	Allow   []Pattern    `yaml:"allow"`
 	Limits  AccessLimits `yaml:"limits"`
 }
 
-// NoAccessReason returns the reason why no pattern and no default lets anybody in, or "" if somebody has access. The
-// reason is not an error, because people may have been let in by pairing codes.
+// NoAccessReason returns the reason why the configuration gives nobody access, or "" if somebody has access. The
+// reason is not an error, because people may have got access by pairing codes.
 func (a Access) NoAccessReason() string {
 	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
 		return ""
@@ -32,17 +32,17 @@ func (a Access) NoAccessReason() string {
 	return `access names nobody who may talk to the bot: add people to access.allow, or write "default: pair" and let them in by a code`
 }
 
-// AccessLimits limits how much people may use; 0 means no limit.
+// AccessLimits limits how much people may use the bot. 0 means no limit.
 type AccessLimits struct {
 	TurnsPerMinute    int `yaml:"turns_per_minute" min:"0" max:"1000"`             // per person
 	TokensPerDay      int `yaml:"tokens_per_day" min:"0" max:"1000000000"`         // per person
 	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // for all people together
 }
 
-// PatternKind is the kind of object that a pattern matches.
+// PatternKind says what a pattern matches.
 type PatternKind string
 
-// The kinds of patterns.
+// These are the kinds of patterns.
 const (
 	PatternUser     PatternKind = "user"
 	PatternChat     PatternKind = "chat"
@@ -56,7 +56,7 @@ type Pattern struct {
 	ID       string // the platform's own id; empty for everyone
 }
 
-// String returns the pattern in the form in which config.yaml contains it.
+// String returns the pattern as it is written in config.yaml.
 func (p Pattern) String() string {
 	if p.Kind == PatternEveryone {
 		return p.Endpoint + ":*"
@@ -64,7 +64,7 @@ func (p Pattern) String() string {
 	return p.Endpoint + ":" + string(p.Kind) + ":" + p.ID
 }
 
-// Matches reports whether the pattern matches this user or this chat of an endpoint.
+// Matches reports whether the pattern matches this user or this chat on the endpoint.
 func (p Pattern) Matches(endpoint, chat, user string) bool {
 	if p.Endpoint != endpoint {
 		return false
@@ -109,12 +109,13 @@ func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
 var (
 	telegramID = regexp.MustCompile(`^-?[0-9]+$`)
 	discordID  = regexp.MustCompile(`^[0-9]+$`) // https://docs.discord.com/developers/reference#snowflakes
-	// Slack's prefixes determine the kind: https://docs.slack.dev/reference/objects/conversation-object
+	// On Slack, the first letter of an id shows what the id names:
+	// https://docs.slack.dev/reference/objects/conversation-object
 	slackUser = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
 	slackChat = regexp.MustCompile(`^[CDG][A-Z0-9]+$`)
 )
 
-// checkPattern checks that a pattern refers to a configured endpoint.
+// checkPattern checks that a pattern refers to a configured endpoint, and that its id has the format of the platform.
 func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 	kind, ok := d.endpoints[p.Endpoint]
 	if !ok {

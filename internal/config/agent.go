@@ -2,46 +2,46 @@ package config
 
 import "time"
 
-// ReasoningSummary is the value of show_reasoning that shows people summaries of the model's reasoning.
+// ReasoningSummary is the value of show_reasoning with which people see summaries of the model's reasoning.
 const ReasoningSummary = "summary"
 
-// Agent configures how a turn runs.
+// Agent is the section agent, which configures how a turn runs.
 type Agent struct {
 	SystemPrompt  string         `yaml:"system_prompt"`
 	Limits        Limits         `yaml:"limits"`
-	Context       bool           `yaml:"context"`    // the model gets the chat, the date and the asker's name
-	ThinkTags     []string       `yaml:"think_tags"` // names of tags whose content is never shown
+	Context       bool           `yaml:"context"`    // tell the model the chat, the date and the asker's name
+	ThinkTags     []string       `yaml:"think_tags"` // names of tags in the model's text; people never see their content
 	ShowReasoning string         `yaml:"show_reasoning" enum:"off|summary"`
-	Pipeline      []PipelineNode `yaml:"pipeline"` // the last node's text is the reply
+	Pipeline      []PipelineNode `yaml:"pipeline"` // the text of the last node becomes the reply
 }
 
 // Limits contains the limits of one turn.
 type Limits struct {
-	Turn       time.Duration `yaml:"turn"`        // maximum time of the whole turn
-	FirstToken time.Duration `yaml:"first_token"` // maximum time from a request to the first piece of its answer
-	Silence    time.Duration `yaml:"silence"`     // maximum time between two pieces of an answer
+	Turn       time.Duration `yaml:"turn"`        // how long the whole turn may take
+	FirstToken time.Duration `yaml:"first_token"` // how long a model may take until the first piece of its answer
+	Silence    time.Duration `yaml:"silence"`     // how long a model may pause between two pieces of its answer
 	ModelCalls int           `yaml:"model_calls" min:"1" max:"1000"`
 	ToolCalls  int           `yaml:"tool_calls" min:"1" max:"1000"`
 }
 
-// PipelineNode is one step of a turn.
+// PipelineNode is one step of a pipeline: a call of a model with a prompt of its own.
 type PipelineNode struct {
 	Name         string `yaml:"name" required:"true"`
-	Model        string `yaml:"model"` // a name from models; empty: the first one
+	Model        string `yaml:"model"` // the name of a configured model; empty: the first model
 	SystemPrompt string `yaml:"system_prompt"`
 }
 
-// Tools configures which built-in tools a model may call.
+// Tools is the section tools, which configures the built-in tools that a model may call.
 type Tools struct {
 	Enabled         []string      `yaml:"enabled" enum:"time|fetch|memory|ha_states|ha_call_service"`
-	ApprovalTimeout time.Duration `yaml:"approval_timeout"` // how long a question for approval stays open, at most a day
+	ApprovalTimeout time.Duration `yaml:"approval_timeout"` // how long a tool call waits for approval; at most a day
 	MaxParallel     int           `yaml:"max_parallel" min:"1" max:"64"`
 	Fetch           Fetch         `yaml:"fetch"`
 }
 
-// Fetch limits the tool that reads web pages.
+// Fetch configures the tool fetch, which reads web pages.
 type Fetch struct {
-	AllowDomains []string `yaml:"allow_domains"` // domains from which pages are read without approval
+	AllowDomains []string `yaml:"allow_domains"` // domains whose pages the model may read without approval
 }
 
 // MCPServer is an MCP server: a command to start, or a URL.
@@ -54,9 +54,9 @@ type MCPServer struct {
 	Headers     map[string]Secret `yaml:"headers"`
 	ReadOnly    []string          `yaml:"read_only"`    // tools that change nothing
 	AutoApprove []string          `yaml:"auto_approve"` // tools that change something and need no approval
-	Deny        []string          `yaml:"deny"`         // tools that are never offered
-	Trust       bool              `yaml:"trust"`        // trust the server's information about which tools change nothing
-	Timeout     time.Duration     `yaml:"timeout"`      // maximum time of a call, counted from its start or its last progress notification
+	Deny        []string          `yaml:"deny"`         // tools that models can't see
+	Trust       bool              `yaml:"trust"`        // believe the server when it says that a tool changes nothing
+	Timeout     time.Duration     `yaml:"timeout"`      // how long a call may take after its start or last progress report
 }
 
 func (s *MCPServer) setDefaults() { s.Timeout = time.Minute }

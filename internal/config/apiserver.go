@@ -12,21 +12,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// APIServer is the OpenAI-compatible server.
+// APIServer configures an OpenAI-compatible server.
 type APIServer struct {
 	Listen      string   `yaml:"listen"` // host:port
-	Keys        []APIKey `yaml:"keys"`   // empty: requests need no key, and the address must be a loopback address
+	Keys        []APIKey `yaml:"keys"`   // empty: requests need no key; Listen must then be a loopback address
 	CORSOrigins []string `yaml:"cors_origins"`
 	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // maximum number of simultaneous requests
-	// SessionsByUser means that a request's field user selects a session, like the header X-Telex-Session.
+	// SessionsByUser means that the field user in a request selects a session, as the header X-Telex-Session does.
 	SessionsByUser bool `yaml:"sessions_by_user"`
 }
 
-// APIKey is a client's key for the API server, with the client's limits. In config.yaml, an APIKey is a mapping or
-// only the key.
+// APIKey is a client's key for the API server, with the client's limits. In config.yaml, an APIKey is either a mapping
+// or just the key.
 type APIKey struct {
 	Secret         `yaml:"key" required:"true"`
-	Name           string `yaml:"name"`                                      // client's name in logs and in the usage; if it is not set, it is generated from the key
+	Name           string `yaml:"name"`                                      // client's name in logs and usage; default: generated from the key
 	TurnsPerMinute int    `yaml:"turns_per_minute" min:"0" max:"100000"`     // 0: no limit
 	TokensPerDay   int    `yaml:"tokens_per_day" min:"0" max:"100000000000"` // 0: no limit
 }
@@ -42,8 +42,7 @@ func (k *APIKey) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// keyName matches the name of a key. keyName allows only characters that are valid in a person's id,
-// "endpoint:user:NAME".
+// keyName matches a valid name of a key. The name is used as a user id, in "endpoint:user:NAME".
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func (d *decoder) validateAPIServer(at string, s *APIServer) {
@@ -69,7 +68,7 @@ func (d *decoder) validateAPIServer(at string, s *APIServer) {
 	}
 }
 
-// validateKeys checks that all keys and names are unique. validateKeys generates a name for each key that has none.
+// validateKeys checks that all keys and their names are unique. It generates a name for each key that has none.
 func (d *decoder) validateKeys(at string, keys []APIKey) {
 	names, secrets := make(map[string]int), make(map[string]int)
 	for i := range keys {

@@ -17,7 +17,7 @@ func TestAPIServerSettings(t *testing.T) {
 	if strings.Contains(s.Keys[0].Name, "first") {
 		t.Errorf("the name %s tells of the key", s.Keys[0].Name)
 	}
-	mustParse(t, base+"  api_server: {}\n", nil) // on a loopback address, keys are not needed
+	mustParse(t, base+"  api_server: {}\n", nil) // the default address is a loopback address, so no keys are needed
 	for _, tt := range []struct{ settings, want string }{
 		{`listen: "0.0.0.0:8642"`, "no keys in platforms.api_server, which other machines can reach"},
 		{`listen: ":8642", keys: []`, "no keys in platforms.api_server"},

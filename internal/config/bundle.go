@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// Bundle contains the configuration file and its secret files. A process that may read these files passes them in a
-// Bundle to a process that may not.
+// Bundle contains the configuration file and its secret files. A process that may read these files uses a Bundle to
+// pass them to a process that may not read them.
 type Bundle struct {
 	File    string            `json:"file"`
 	Text    []byte            `json:"text"`
-	Secrets map[string][]byte `json:"secrets"` // contents of the files in the folder secrets, by name; not nil
+	Secrets map[string][]byte `json:"secrets"` // contents of the files in the folder secrets, by file name; never nil
 }
 
 // ReadBundle reads the configuration file at path and its secret files.
@@ -37,8 +37,8 @@ func ReadBundle(path string) (p Bundle, err error) {
 	return p, nil
 }
 
-// Parse parses the configuration file in the bundle. If a key names a secret file by a relative path, Parse reads this
-// file from the bundle.
+// Parse parses the configuration file in the bundle. If a key refers to a secret file by a relative path, Parse takes
+// this file from the bundle.
 func (p Bundle) Parse(env Env) (*Config, error) {
 	if p.Secrets == nil {
 		p.Secrets = make(map[string][]byte)
@@ -46,7 +46,8 @@ func (p Bundle) Parse(env Env) (*Config, error) {
 	return parse(p.File, p.Text, env, p.Secrets)
 }
 
-// IsCopy reports whether the configuration was read from the copy that systemd made when it started the service.
+// IsCopy reports whether the configuration was read from the copy of the file that systemd made when it started the
+// service.
 func (c *Config) IsCopy(env Env) bool {
 	dir := env.Value(envCredentials)
 	return dir != "" && filepath.Dir(c.file) == filepath.Clean(dir)

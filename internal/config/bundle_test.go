@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// If a bundle is parsed, a relative path of a secret file names a file in the bundle. The path never names a file in a
-// folder of the process that parses the bundle.
+// A key refers to a secret file by a relative path. When a bundle is parsed, this path must refer to a file in the
+// bundle, never to a file on the disk.
 func TestPassed(t *testing.T) {
 	t.Parallel()
 	dir, creds := t.TempDir(), t.TempDir()

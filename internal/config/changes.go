@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Changes lists the differences between two configurations, in the order of the schema, such as "access.default
+// Changes lists the differences between two configurations, in the order of the schema. Examples are "access.default
 // changed" and "platforms.support added". The list contains no values, because a value may be a secret.
 func Changes(before, after *Config) []string {
 	var c changes
@@ -48,7 +48,7 @@ func (c *changes) value(path string, a, b reflect.Value) {
 			c.structure(path, a, b)
 		}
 	}
-	if len(*c) == before { // only the order of a list differs, or the key has no parts
+	if len(*c) == before { // no change was found inside the value: the key has no parts, or the order of a list differs
 		c.add(path, "changed")
 	}
 }
@@ -107,7 +107,7 @@ func (c *changes) entries(path string, before, after []entry) {
 	}
 }
 
-// CheckReload returns an error for each changed key whose new value takes effect only after a restart.
+// CheckReload returns an error for each changed key whose new value can take effect only after a restart.
 func (c *Config) CheckReload(before *Config) error {
 	const hint = "restart the daemon, which loses nothing"
 	var errs Errors
@@ -121,12 +121,12 @@ func (c *Config) CheckReload(before *Config) error {
 	return errs.err()
 }
 
-// needsRestart reports whether a new value of the key at path takes effect only after a restart.
+// needsRestart reports whether a new value of the key at path can take effect only after a restart.
 func (c *Config) needsRestart(path string, before *Config) bool {
 	switch {
 	case strings.HasPrefix(path, "store."), path == "log.format":
 		return true
-	case path == adminListen: // a daemon that began without this address collects no metrics
+	case path == adminListen: // a daemon that was started without this address collects no metrics
 		return before.Admin.Listen == ""
 	}
 	for _, e := range before.Endpoints {

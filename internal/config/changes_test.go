@@ -21,13 +21,13 @@ platforms:
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		old, new string   // the part of baseText to replace, and its replacement
+		old, new string   // a part of baseText, and its replacement
 		want     []string // expected result of Changes
 		refused  string   // expected error of CheckReload; empty: none
 	}{
 		{"", "", nil, ""},
 		{`"1:a"`, `"1:b"`, []string{"platforms.telegram.token changed"}, ""},
-		{`token: "1:a"`, `token: "1:a", mode: polling`, nil, ""}, // the value is the default, written explicitly
+		{`token: "1:a"`, `token: "1:a", mode: polling`, nil, ""}, // no change, because polling is the default mode
 		{`  telegram: {token: "1:a"}`, `  telegram: {token: "1:a"}` + "\n  " + `support: {kind: telegram, token: "2:b"}`, []string{"platforms.support added"}, ""},
 		{`  api: {kind: api_server, keys: [longenough]}`, ``, []string{"platforms.api removed"}, ""},
 		{`keys: [longenough]`, `keys: [anotherlong]`, []string{"platforms.api.keys changed"}, ""},

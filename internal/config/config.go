@@ -2,40 +2,40 @@ package config
 
 import "time"
 
-// Config is the complete, validated configuration: the defaults, overridden by the file and the environment. No code
-// may change a Config after Parse has returned it.
+// Config is the complete, validated configuration: the defaults, overridden by the file and the environment. A Config
+// must not be changed after Parse has returned it.
 type Config struct {
-	Models           []Model        `yaml:"models" required:"true"` // a fallback chain: if a model fails, the next one is used
+	Models           []Model        `yaml:"models" required:"true"` // if a model fails, telex uses the next one
 	Transcription    Transcription  `yaml:"transcription"`
 	Agent            Agent          `yaml:"agent"`
 	Tools            Tools          `yaml:"tools"`
 	MCPServers       []MCPServer    `yaml:"mcp_servers"`
-	StreamingSection StreamingRules `yaml:"streaming"` // as in the file; Config.Streaming returns an endpoint's settings
+	StreamingSection StreamingRules `yaml:"streaming"` // as in the file; the method Streaming returns an endpoint's settings
 	Conversations    Conversations  `yaml:"conversations"`
 	Access           Access         `yaml:"access"`
-	// Texts contains replacements for fixed lines that people see, by name. CheckTexts reports unknown names.
+	// Texts contains replacements for the fixed texts that people see, by name. CheckTexts reports unknown names.
 	Texts     map[string]string `yaml:"texts"`
 	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
 	Store     Store             `yaml:"store"`
-	// ShutdownGrace is the maximum duration of an orderly stop, counted from the first signal.
+	// ShutdownGrace is how long an orderly shutdown may take after the first signal.
 	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`
 
-	// Warnings describes possible mistakes, each as "file:line:column: sentence". The daemon starts in spite of
-	// warnings.
+	// Warnings describes possible mistakes, each as "file:line:column: sentence". Warnings do not prevent the daemon
+	// from starting.
 	Warnings []string `yaml:"-"`
 
 	file         string
 	positions    map[string]position // position of every key in the file
-	sensitive    []Secret            // secret values; they are masked wherever they occur in another text
+	sensitive    []Secret            // all secret values; they are masked wherever they occur in another text
 	envStreaming *bool               // value of TELEX_STREAMING_ENABLED; nil: not set
 }
 
-// Admin configures the address for probes, metrics and the status page.
+// Admin configures the address for health checks, metrics and the status page.
 type Admin struct {
-	Listen   string `yaml:"listen"`              // host:port; empty: off
-	Token    Secret `yaml:"token" allow:"empty"` // empty: requests need no token, and the address must be a loopback address
+	Listen   string `yaml:"listen"`              // host:port; empty: no such address
+	Token    Secret `yaml:"token" allow:"empty"` // empty: requests need no token; Listen must then be a loopback address
 	ShowText bool   `yaml:"show_text"`           // the status page shows the texts of people and models
 }
 
@@ -51,10 +51,10 @@ func (c *Config) isSet(path string) bool {
 	return ok
 }
 
-// File returns the name of the file that was parsed, as it was passed to Parse.
+// File returns the name of the configuration file, as it was passed to Load or Parse.
 func (c *Config) File() string { return c.file }
 
-// defaults returns the configuration of an empty file.
+// defaults returns the default values of all settings.
 func defaults() *Config {
 	return &Config{
 		Agent: Agent{

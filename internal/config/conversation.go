@@ -2,31 +2,33 @@ package config
 
 import "time"
 
-// These are the values of conversations.busy, which say what happens to a message that arrives during a turn.
+// These are the values of conversations.busy. They say what happens to a message that arrives while the bot answers an
+// earlier one.
 const (
-	BusyInterrupt = "interrupt" // the message stops the running turn; in a group, only if it is from the asker
+	BusyInterrupt = "interrupt" // the message stops the running turn; in a group, only a message of the asker does
 	BusyQueue     = "queue"     // the message waits until the turn has ended
-	BusySteer     = "steer"     // the message is added to the running turn
+	BusySteer     = "steer"     // the running turn also answers this message
 )
 
-// These are the values of conversations.on_edit, which say what happens if the asker edits a question during its turn.
+// These are the values of conversations.on_edit. They say what happens if the asker edits a question while the bot
+// answers it.
 const (
-	EditRestart = "restart" // the answer begins anew in the same message
+	EditRestart = "restart" // the bot answers the edited question, in the same message
 	EditIgnore  = "ignore"
 )
 
-// Conversations configures conversations and their storage.
+// Conversations is the section conversations, which configures conversations and how long they are stored.
 type Conversations struct {
 	Busy          string        `yaml:"busy" enum:"interrupt|queue|steer"`
 	MaxQueued     int           `yaml:"max_queued" min:"1" max:"1000"` // maximum number of waiting messages per conversation
-	FollowThreads bool          `yaml:"follow_threads"`                // threads and reply chains with the bot need no mention
-	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // effect of an edit of the question during its turn
-	MaxAge        time.Duration `yaml:"max_age"`                       // at a restart, messages that waited longer get only a note
-	Retention     time.Duration `yaml:"retention" allow:"zero"`        // history older than this is deleted; 0: never
+	FollowThreads bool          `yaml:"follow_threads"`                // no mention is needed in threads and reply chains with the bot
+	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // what happens if a question that is being answered is edited
+	MaxAge        time.Duration `yaml:"max_age"`                       // after a restart, older messages get a note, not an answer
+	Retention     time.Duration `yaml:"retention" allow:"zero"`        // older history is deleted; 0: never
 	Overrides     []Override    `yaml:"overrides"`
 }
 
-// Override changes the model, the prompt or the tools of those conversations that its pattern matches.
+// Override changes the model, the prompt or the tools of the conversations that its pattern matches.
 type Override struct {
 	Match        Pattern  `yaml:"match" required:"true"`
 	Model        string   `yaml:"model"`

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// These expressions match the formats of credentials that the platforms document. With these expressions, telex
-// reports a value that was pasted into the wrong key. Whether a token is valid, only the platform can say.
+// These expressions match the formats of credentials that the platforms document. With them, telex recognizes a value
+// that was pasted into the wrong key. Only the platform can say whether a token is valid.
 var (
 	// telegramToken matches a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
 	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
@@ -27,10 +27,10 @@ var (
 	graphVersion  = regexp.MustCompile(`/v[0-9]+\.[0-9]+$`)
 )
 
-// validateEndpoints validates each endpoint. validateEndpoints also checks that no two endpoints use the same account,
-// because two receivers with one token would interrupt each other again and again.
+// validateEndpoints validates each endpoint. It also checks that no two endpoints use the same account: two receivers
+// with the same token would interrupt each other again and again.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	first := make(map[[3]string]string) // the first endpoint that has a value which no other endpoint may have
+	first := make(map[[3]string]string) // from each value that must be unique to the first endpoint that has it
 	for _, e := range endpoints {
 		at := join("platforms", e.Name)
 		own := func(key, what, hint string, id [3]string) {
@@ -88,9 +88,8 @@ func (d *decoder) validateTelegram(at string, t *Telegram) {
 	}
 }
 
-// validateTelegramHook validates the webhook of a Telegram bot. If own is set, the Bot API is a local server, which
-// accepts any URL.
-// https://core.telegram.org/bots/api#setwebhook
+// validateTelegramHook validates the webhook of a Telegram bot. If own is set, the endpoint uses a Bot API server of
+// the operator's own, which accepts any URL. https://core.telegram.org/bots/api#setwebhook
 func (d *decoder) validateTelegramHook(at string, w *TelegramWebhook, own bool) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8644")
 	address := join(at, "url")
@@ -128,7 +127,7 @@ func (d *decoder) validateDiscord(at string, c *Discord) {
 
 func (d *decoder) validateSlack(at string, s *Slack) {
 	if u := d.validateURL(join(at, "api_base"), &s.APIBase); u != nil {
-		s.APIBase += "/" // the Slack client appends the names of methods to APIBase
+		s.APIBase += "/" // the Slack client appends method names to APIBase
 	}
 	if token := s.BotToken.Reveal(); token != "" && !slackBotToken.MatchString(token) {
 		d.failAt(d.at(join(at, "bot_token")), slackHint(token, "bot_token"), "invalid bot token of Slack in %s", displayPath(at))
@@ -143,8 +142,7 @@ func (d *decoder) validateSlack(at string, s *Slack) {
 	d.validateSlackMode(at, s)
 }
 
-// validateSlackMode checks that the configuration has either Socket Mode or HTTP as the way to receive events, not
-// both.
+// validateSlackMode checks that exactly one way to receive events is configured: Socket Mode or HTTP.
 func (d *decoder) validateSlackMode(at string, s *Slack) {
 	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
 	listen := join(at, "listen")
@@ -175,14 +173,14 @@ func (d *decoder) validateWhatsApp(at string, w *WhatsApp) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8646")
 }
 
-// validateListen validates the address to listen on that the key at contains. An empty address is valid.
+// validateListen validates a listen address. at is the path of its key. An empty address is valid.
 func (d *decoder) validateListen(at, address, example string) {
 	if d.isSet(at) && d.isValid(at) && !isAddress(address) {
 		d.failAt(d.at(at), "write it as "+example, "invalid listen address %s in %s", d.quotedAt(at), displayPath(at))
 	}
 }
 
-// slackHint returns a hint that names the kind of the token that was set under the wrong key.
+// slackHint returns a hint that says which kind of token belongs to a key, and which kind the given token is.
 func slackHint(token, key string) string {
 	const bot, app = "the Bot User OAuth Token (xoxb-) of the page OAuth & Permissions", "the app-level token (xapp-) of the page Basic Information"
 	is := ""

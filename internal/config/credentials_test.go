@@ -12,8 +12,8 @@ const (
 	standinSlackApp = "xapp-standin-local-use-only"
 )
 
-// TestAccountErrors tests one invalid account for each rule, with the exact error. No error may show a value that
-// contains "hidden".
+// TestAccountErrors tests, for each rule, the exact error for an account that breaks it. No error may show a value
+// that contains "hidden".
 func TestAccountErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -123,7 +123,7 @@ func TestAccountErrors(t *testing.T) {
 	}
 }
 
-// Parse does not change valid values, except that it removes the trailing slash of a base URL.
+// Parse must not change valid values, except that it removes the trailing slash of a base URL.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+`  discord: {token: `+standinDiscord+`, api_base: "http://127.0.0.1:8083/", threads: true}
@@ -153,8 +153,8 @@ access: {allow: ["discord:user:100000000000000001", "discord:chat:2", "slack:use
 	}
 }
 
-// If a token was cut off when it was copied, or contains characters that are not valid in a URL, Parse reports it
-// before any platform is called.
+// Somebody has copied only a part of a token, or the token contains characters that are not valid in a URL. Parse must
+// report this, so that telex never sends such a token to the platform.
 func TestTokensThatWereCut(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

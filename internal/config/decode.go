@@ -19,24 +19,24 @@ const (
 	floatTag = "!!float"
 )
 
-// position is a position in the file.
+// position is a place in the configuration file.
 type position struct{ line, column int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder decodes YAML nodes into a Config and collects all errors. The methods of decoder identify a value by a path:
-// the keys and indexes that lead to the value, joined by dots.
+// decoder decodes YAML nodes into a Config and collects all errors. The methods of decoder identify a value by a path.
+// A path consists of the keys and indexes that lead to the value, joined by dots.
 type decoder struct {
 	file      string
-	dir       string // directory of secret files with relative paths; not used if systemd passes credentials
+	dir       string // directory at which relative paths of secret files start; not used if systemd passes credentials
 	env       Env
-	bundled   map[string][]byte // secret files of a bundle, by name; nil: read the files
-	endpoints map[string]string // kind of each endpoint, by name; known before other sections are decoded
+	bundled   map[string][]byte // contents of the secret files in a bundle, by name; nil: read secret files from the disk
+	endpoints map[string]string // kind of each endpoint, by name; set before the sections are decoded
 	errs      Errors
 	warnings  Errors
 	positions map[string]position
-	invalid   map[string]bool   // paths with an error, and their parents
-	raw       map[string]string // texts as the file contains them, before environment variables are expanded
+	invalid   map[string]bool   // paths of values with an error, and of the sections that contain them
+	raw       map[string]string // texts by path, as the file contains them: environment variables are not expanded
 	sensitive []Secret          // all secret values found so far
 }
 
@@ -84,7 +84,7 @@ func (d *decoder) isSet(path string) bool {
 	return ok
 }
 
-// value decodes one node into v, which already contains the default. value reports whether v was set.
+// value decodes a node into v, which already contains the default. It reports whether it has set v.
 func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool {
 	before := len(d.errs)
 	d.dispatch(path, resolve(n), v, t)
@@ -95,10 +95,10 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool
 	return true
 }
 
-// dispatch decodes a node with the method for the type of v.
+// dispatch calls the method that decodes a node into a value of v's type.
 func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 	if n.Style&yaml.TaggedStyle != 0 {
-		// Don't show the name of the tag: an unquoted secret that begins with "!" would be parsed as a tag.
+		// Don't show the name of the tag: YAML parses an unquoted secret that begins with "!" as a tag.
 		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", displayPath(path))
 		return
 	}
@@ -182,8 +182,7 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 	d.requireKeys(path, n, v)
 }
 
-// requireKeys reports required keys that are missing. A required key with an empty value is reported when it is
-// decoded.
+// requireKeys reports required keys that are missing. Another method reports a required key that is present but empty.
 func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		at := join(path, f.key)
@@ -202,7 +201,8 @@ func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// endpointRule decodes a key of the section streaming if the key is the name of an endpoint.
+// endpointRule decodes a key of the section streaming if the key is the name of an endpoint, and reports whether it
+// is.
 func (d *decoder) endpointRule(path string, p pair, v reflect.Value) bool {
 	rules, ok := reflect.TypeAssert[*StreamingRules](v.Addr())
 	if !ok {
@@ -231,7 +231,8 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt returns the valid keys of the struct v. Hints about unknown keys suggest valid keys.
+// keysAt returns the valid keys in a mapping that is decoded into the struct v. They are suggested in hints about
+// unknown keys.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
@@ -286,8 +287,8 @@ type pair struct {
 	value   *yaml.Node
 }
 
-// pairs returns the keys of a mapping and their values, in order and without duplicates. pairs returns nothing for a
-// section without content: an operator may have commented out all its lines.
+// pairs returns the keys of a mapping with their values, in order and without duplicates. An empty section is valid,
+// because an operator may have commented out all its lines; for such a section, pairs returns nothing.
 func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	n = resolve(n)
 	if isNull(n) {
@@ -319,8 +320,8 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// resolve returns the node to which an alias refers, but with the position of the alias. resolve returns other nodes
-// unchanged.
+// If n is an alias, resolve returns the node to which it refers, but with the position of the alias. It returns other
+// nodes unchanged.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		target := *n.Alias
@@ -332,7 +333,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag }
 
-// kindOf names the kind of a node's value for an error message, without showing the value.
+// kindOf says in an error message what kind of value a node is. It does not show the value.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -379,7 +380,7 @@ func displayPath(path string) string {
 	return b.String()
 }
 
-// in names the section that contains a key, for error messages.
+// in describes the section at path in an error message about one of its keys.
 func in(path string) string {
 	if path == "" {
 		return "at the top level"

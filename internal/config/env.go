@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// These are the environment variables that this package reads itself. In addition, ${NAME} in the file reads the
-// variable NAME.
+// These are the environment variables that this package reads itself. In addition, it replaces ${NAME} in the file by
+// the value of the variable NAME.
 const (
 	envConfig      = "TELEX_CONFIG"
 	envStreaming   = "TELEX_STREAMING_ENABLED"
 	envCredentials = "CREDENTIALS_DIRECTORY" // set by systemd, https://systemd.io/CREDENTIALS/
 )
 
-// ErrNotFound means that no configuration file was named and that no default location contains one.
+// ErrNotFound means that nobody has named a configuration file, and that no default location contains one.
 var ErrNotFound = errors.New("no configuration file")
 
 // Env looks up environment variables, like [os.LookupEnv]. A nil Env has no variables.
@@ -37,10 +37,10 @@ func (e Env) Value(name string) string {
 	return ""
 }
 
-// Find returns the path of the configuration file. Find returns the path explicit if that is set, or else
-// $TELEX_CONFIG, or else the first of ./config.yaml and /etc/telex/config.yaml that exists. Find does not check
-// whether the path explicit or $TELEX_CONFIG exists; reading the file reports that. If there is no file, the error
-// wraps [ErrNotFound].
+// Find returns the path of the configuration file. Find returns explicit if it is not empty, or else $TELEX_CONFIG, or
+// else the first of ./config.yaml and /etc/telex/config.yaml that exists. Find does not check whether a file exists at
+// explicit or $TELEX_CONFIG, because reading the file will show this. If there is no file, the error wraps
+// [ErrNotFound].
 func Find(explicit string, env Env) (string, error) {
 	return find(explicit, env, "config.yaml", "/etc/telex/config.yaml")
 }

@@ -9,7 +9,7 @@ import (
 
 // Error is one error in a configuration.
 type Error struct {
-	File    string // as passed to Load or Parse, or the name of an environment variable
+	File    string // the file's name, as passed to Load or Parse, or the name of an environment variable
 	Line    int    // counted from 1; 0 if the error has no position in the file
 	Column  int    // counted from 1, in characters
 	Message string // one line, without secrets
@@ -42,7 +42,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the single errors, so that errors.As finds them.
+// Unwrap returns the individual errors, so that errors.As finds them.
 func (es Errors) Unwrap() []error {
 	out := make([]error, len(es))
 	for i, e := range es {
@@ -59,7 +59,7 @@ func (es Errors) sorted() Errors {
 	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
 }
 
-// err returns the errors as an error, or nil if there are none. Without err, an empty list would become an error that
+// err returns the errors as one error, or nil if there are none. A conversion of an empty list would be an error that
 // is not nil.
 func (es Errors) err() error {
 	if len(es) == 0 {

@@ -32,7 +32,7 @@ func TestExampleParses(t *testing.T) {
 	}
 }
 
-// In the example configuration, each key that has a default is set to the default.
+// The example configuration must set each key that has a default to this default.
 func TestExampleStatesDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := Load(exampleFile, exampleEnv)
@@ -55,8 +55,8 @@ func TestExampleStatesDefaults(t *testing.T) {
 	}
 }
 
-// If every setting of the example configuration is switched on, the only allowed error is "not built yet". The example
-// contains every key of the schema.
+// The test removes the # before every setting in the example configuration. Parsing it may then cause only errors that
+// say "not built yet". The example must contain every key of the schema.
 func TestExampleKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -80,8 +80,8 @@ func TestExampleKnowsTheSchema(t *testing.T) {
 	}
 }
 
-// In the example configuration, the section of each supported platform is valid without changes after it was
-// uncommented.
+// In the example configuration, the section of each supported platform must be valid after only the # at the beginning
+// of its lines has been removed.
 func TestExampleSections(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -113,7 +113,7 @@ func exampleEnv(name string) (string, bool) {
 	case envStreaming, envCredentials:
 		return "", false
 	}
-	// Each value has the format that its platform uses.
+	// Return values in the format that the platforms use.
 	switch {
 	case strings.HasPrefix(name, "DISCORD_"):
 		return "MTIzNDU2Nzg5MDEyMzQ1Njc4.value.of-" + name, true
@@ -129,8 +129,8 @@ func exampleEnv(name string) (string, bool) {
 
 var switchedOff = regexp.MustCompile(`^( *)#(\S.*|  .*)$`)
 
-// uncomment switches on the settings of the example configuration: the lines in which no space, or two spaces, follow
-// the #.
+// uncomment removes the # before the settings in the example configuration, and returns the number of these lines. In
+// a line with a setting, no space or two spaces follow the #.
 func uncomment(text string) (string, int) {
 	lines, count := strings.Split(text, "\n"), 0
 	head := true
@@ -144,20 +144,21 @@ func uncomment(text string) (string, int) {
 	return strings.Join(lines, "\n"), count
 }
 
-// prose reports whether line i continues a sentence of the comment above it. The last line of an unfinished sentence
+// prose reports whether line i continues a sentence of the comment above it: whether the line above is a comment that
 // does not end with a full stop.
 func prose(lines []string, i int) bool {
 	before := strings.TrimSpace(lines[i-1])
 	return strings.HasPrefix(before, "# ") && !strings.HasSuffix(before, ".")
 }
 
-// decodeText does what Parse does, and also returns the decoder.
+// decodeText parses a text like Parse, and also returns the decoder.
 func decodeText(text string) (*decoder, *Config) {
 	d := newDecoder("config.yaml", exampleEnv)
 	return d, d.parse([]byte(text))
 }
 
-// anyPlace reports whether the file contains a path that matches pattern. In pattern, * stands for an index or a name.
+// anyPlace reports whether the configuration contains a path that matches pattern. In pattern, * stands for any index
+// or name.
 func (d *decoder) anyPlace(pattern string) bool {
 	want := strings.Split(pattern, ".")
 	for path := range d.positions {
@@ -169,7 +170,7 @@ func (d *decoder) anyPlace(pattern string) bool {
 	return false
 }
 
-// inOtherEndpoint reports whether another endpoint of the same kind of platform sets this key.
+// inOtherEndpoint reports whether any endpoint of the same kind of platform sets the key.
 func (d *decoder) inOtherEndpoint(path string) bool {
 	parts := strings.Split(path, ".")
 	if parts[0] != "platforms" || len(parts) < 3 {
@@ -183,7 +184,7 @@ func (d *decoder) inOtherEndpoint(path string) bool {
 	return false
 }
 
-// settingsOf returns an endpoint's settings as the type of its kind.
+// settingsOf returns an endpoint's settings, which must have the type *T.
 func settingsOf[T any](e Endpoint) *T {
 	s, ok := e.Settings.(*T)
 	if !ok {
@@ -192,7 +193,7 @@ func settingsOf[T any](e Endpoint) *T {
 	return s
 }
 
-// schemaPaths returns every key of the schema.
+// schemaPaths returns every key of the schema, by its path.
 func schemaPaths() map[string]field {
 	out := make(map[string]field)
 	var walk func(prefix string, t reflect.Type)
@@ -226,8 +227,8 @@ func schemaPaths() map[string]field {
 	return out
 }
 
-// In the schema's struct tags, every bound is a number, and every number has bounds. The program itself does not check
-// this.
+// In the struct tags of the schema, every bound must be a number, and every numeric field must have bounds. The
+// program itself does not check this.
 func TestSchemaTags(t *testing.T) {
 	t.Parallel()
 	var walk func(typ reflect.Type)
@@ -262,7 +263,7 @@ func TestSchemaTags(t *testing.T) {
 	}
 }
 
-// Load fails for a file that does not exist, and for a directory.
+// Load must fail for a file that does not exist, and for a directory.
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
 	_, err := Load("testdata/none.yaml", nil)

@@ -8,12 +8,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reference matches ${NAME} and extracts the name. reference also matches the beginning of a wrong reference, and $${,
-// which is literal text.
+// reference matches ${NAME} and extracts the name. It also matches $${, which stands for a literal ${, and the
+// beginning of an invalid reference.
 var reference = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?`)
 
-// expand replaces ${NAME} by the value of the environment variable NAME, and $${ by a literal ${. expand expands one
-// scalar after YAML was parsed, so YAML syntax in a value has no effect. If expand has reported an error, ok is false.
+// expand replaces ${NAME} in a scalar by the value of the environment variable NAME, and $${ by a literal ${. YAML was
+// parsed before, so YAML syntax in a variable's value has no effect. If expand has reported an error, ok is false.
 func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	before := len(d.errs)
 	text = reference.ReplaceAllStringFunc(n.Value, func(found string) string {
@@ -24,7 +24,7 @@ func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 		value, set := d.env.lookup(name)
 		switch {
 		case name == "":
-			// The text between the braces may be a pasted secret.
+			// Don't show the text between the braces: it may be a secret that was pasted there.
 			d.fail(n, "write ${NAME} with the name of an environment variable, or $${ for a literal ${",
 				"${ without a variable's name in %s", displayPath(path))
 		case !set:
@@ -48,7 +48,7 @@ func (d *decoder) variablesIn(n *yaml.Node) []Secret {
 	return out
 }
 
-// emptyHint explains why the value of a secret is empty, for an error message.
+// emptyHint returns a hint for an error message that says why a secret may be empty.
 func emptyHint(n *yaml.Node, key string) string {
 	if strings.Contains(n.Value, "${") {
 		return fmt.Sprintf("%s is set to nothing in the environment", n.Value)

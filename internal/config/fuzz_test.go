@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Parse never panics, reports a position for each error, and never shows a value of the environment. If Parse accepts
-// a text, Show prints the configuration without secrets, and Parse accepts the output of Show.
+// For any text, Parse must not panic. Its errors must have positions, and must not show the value of an environment
+// variable. If Parse accepts the text, Show must print the configuration without the API key.
 func FuzzParse(f *testing.F) {
 	example, err := os.ReadFile(exampleFile)
 	if err != nil {

@@ -13,13 +13,14 @@ const (
 	ToolCallService = "ha_call_service"
 )
 
-// Formats of domains and entities in Home Assistant. https://www.home-assistant.io/docs/configuration/state_object/
+// These expressions match names of domains and entities in Home Assistant.
+// https://www.home-assistant.io/docs/configuration/state_object/
 var (
 	homeDomain = regexp.MustCompile(`^[a-z0-9_]+$`)
 	homeEntity = regexp.MustCompile(`^[a-z0-9_]+\.[a-z0-9_]+$`)
 )
 
-// Home returns the only configured Home Assistant, or nil if there is none or more than one.
+// Home returns the configured Home Assistant, or nil if there is none or more than one.
 func (c *Config) Home() *HomeAssistant {
 	var found []*HomeAssistant
 	for _, e := range c.Endpoints {
@@ -33,8 +34,9 @@ func (c *Config) Home() *HomeAssistant {
 	return found[0]
 }
 
-// NoAccessReason returns the reason why nobody has access, or "" if somebody has. Home Assistant and API servers need
-// no access rules. For Home Assistant, the watch keys select what is answered; programs need API keys.
+// NoAccessReason returns the reason why nobody has access to the bot, or "" if somebody has access. Home Assistant and
+// API servers need no access rules: for Home Assistant, the watch keys select what the bot reacts to, and clients of
+// an API server need an API key.
 func (c *Config) NoAccessReason() string {
 	for _, e := range c.Endpoints {
 		if e.Kind != KindHomeAssistant && e.Kind != KindAPIServer {
@@ -80,7 +82,7 @@ func (d *decoder) validateHomeAssistant(at string, h *HomeAssistant) {
 	}
 }
 
-// validateNames validates each name of a list.
+// validateNames checks that each name in a list matches valid.
 func (d *decoder) validateNames(at string, names []string, valid *regexp.Regexp, hint string) {
 	for i, name := range names {
 		if one := fmt.Sprintf("%s.%d", at, i); d.isValid(one) && !valid.MatchString(name) {

@@ -42,7 +42,8 @@ func TestHomeAssistant(t *testing.T) {
 	}
 }
 
-// If people can't write to any of the endpoints, the configuration need not let anybody in.
+// People can't write to any of the configured endpoints. So the configuration must be valid although it gives nobody
+// access.
 func TestHomeAssistantNeedsNobody(t *testing.T) {
 	t.Parallel()
 	const alone = "models: [{name: a, model: b, api_key: c}]\nplatforms: {homeassistant: {url: \"http://ha.local:8123\", token: hidden}}\n"

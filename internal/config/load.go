@@ -30,11 +30,12 @@ func Load(path string, env Env) (*Config, error) {
 	return c, err
 }
 
-// shortSecret is the maximum length in bytes of secrets that hasSecret ignores. The file may contain such a short text
-// by chance.
+// shortSecret is the maximum length in bytes of secrets that hasSecret ignores, because the file may contain such a
+// short text by chance.
 const shortSecret = 8
 
-// hasSecret reports whether the file itself contains a secret, instead of naming a secret file or a variable.
+// hasSecret reports whether the text of the file contains a secret, instead of a reference to a secret file or to an
+// environment variable.
 func (c *Config) hasSecret(text []byte) bool {
 	return slices.ContainsFunc(c.sensitive, func(s Secret) bool {
 		return len(s.Reveal()) > shortSecret && bytes.Contains(text, []byte(s.Reveal()))
@@ -55,14 +56,15 @@ func read(path string) (data []byte, mode fs.FileMode, err error) {
 	return data, info.Mode(), err
 }
 
-// Parse parses the text of a configuration file. Errors show name as the file's name; relative paths of secret files
-// start at its directory. Parse reports all errors at once, as an [Errors].
+// Parse parses the text of a configuration file. name is the file's name: errors show it, and relative paths of secret
+// files start at its directory. Parse reports all errors at once, as an [Errors].
 //
 // Parse accepts a configuration without platforms, because some commands need no platform; [Config.CheckRun] reports
 // missing platforms.
 func Parse(name string, data []byte, env Env) (*Config, error) { return parse(name, data, env, nil) }
 
-// parse is like Parse, but takes the secret files from passed, by name. If passed is nil, parse reads the files.
+// parse is like Parse, but takes the contents of secret files from passed, by name. If passed is nil, parse reads the
+// files.
 func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config, error) {
 	d := newDecoder(name, env)
 	d.bundled = passed
@@ -77,7 +79,7 @@ func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config
 	return c, nil
 }
 
-// failure returns all errors, with secrets masked.
+// failure returns all errors, with secrets masked, or nil if there are none.
 func (d *decoder) failure() error {
 	for _, e := range d.errs {
 		e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
@@ -92,7 +94,8 @@ func newDecoder(name string, env Env) *decoder {
 	}
 }
 
-// parse parses and validates the text. If parse has reported errors, its result is incomplete and must not be used.
+// parse parses and validates the text of a configuration file. If parse has collected errors, its result is incomplete
+// and must not be used.
 func (d *decoder) parse(data []byte) *Config {
 	c := defaults()
 	c.envStreaming = d.streamingFromEnv()
@@ -158,9 +161,8 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return root
 }
 
-// endpointKinds returns the kind of each endpoint, by name. endpointKinds runs before the sections are decoded,
-// because other sections refer to endpoints. endpointKinds reports no errors, because decoding the endpoints reports
-// them.
+// endpointKinds returns the kind of each endpoint, by name. It is called before the sections are decoded, because
+// other sections refer to endpoints. It reports no errors, because decoding the endpoints will report them.
 func endpointKinds(root *yaml.Node) map[string]string {
 	out := make(map[string]string)
 	platforms := resolve(child(root, "platforms"))
@@ -182,7 +184,7 @@ func endpointKinds(root *yaml.Node) map[string]string {
 	return out
 }
 
-// CheckRun reports missing settings that the daemon needs, but other commands don't.
+// CheckRun reports missing settings without which the daemon can't run. Other commands work without them.
 func (c *Config) CheckRun() error {
 	if len(c.Endpoints) > 0 {
 		return nil
@@ -190,7 +192,7 @@ func (c *Config) CheckRun() error {
 	return Errors{c.problem("platforms", "no platform to run on", "add one under platforms, such as telegram")}
 }
 
-// CheckTexts reports each unknown key of the section texts, and each text for which valid returns an error.
+// CheckTexts reports the unknown keys in the section texts, and the texts for which valid returns an error.
 func (c *Config) CheckTexts(known []string, valid func(key, text string) error) error {
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {

@@ -2,7 +2,7 @@ package config
 
 // Model is one entry of the list of models.
 type Model struct {
-	Name            string            `yaml:"name" required:"true"` // shown by /model
+	Name            string            `yaml:"name" required:"true"` // the name that people see and choose with /model
 	API             string            `yaml:"api" enum:"chat_completions|responses"`
 	BaseURL         string            `yaml:"base_url"` // without a trailing slash
 	APIKey          Secret            `yaml:"api_key"`  // may be empty only if base_url points to this machine
@@ -22,8 +22,8 @@ func (m *Model) setDefaults() {
 	}
 }
 
-// Transcription configures the model that transcribes voice messages. If Model is empty, voice messages are not
-// transcribed. If base_url is not set, transcription uses the base_url and key of the first model.
+// Transcription configures the model that transcribes voice messages. If Model is empty, telex does not transcribe
+// voice messages. If base_url is not set, telex uses the base_url and the key of the first configured model.
 type Transcription struct {
 	Model   string `yaml:"model"`
 	BaseURL string `yaml:"base_url"`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// base is the smallest configuration with which a daemon can run. The test cases append their text to base, so their
-// text begins on line 4.
+// base is the smallest configuration with which the daemon can run. It has three lines. The test cases append their
+// text, which therefore begins on line 4.
 const base = `models: [{name: main, model: m, api_key: k-main-secret}]
 platforms:
   telegram: {token: "1:telegram-secret"}
@@ -32,7 +32,7 @@ func mustParse(t *testing.T, text string, vars map[string]string) *Config {
 	return c
 }
 
-// TestParseErrors tests one invalid configuration for each rule, with the exact error.
+// TestParseErrors tests, for each rule, the exact error for a configuration that breaks it.
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -76,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		}},
 		{"complex key", base + "? [a]\n: b\n", []string{"4:3: a key must be a plain word, at the top level; write key: value"}},
 
-		// Keys.
+		// Errors about keys.
 		{"unknown key", base + "streaming:\n  enabled: true\n  edit_intervall: 1\n", []string{
 			`6:3: unknown key "edit_intervall" in streaming; did you mean "edit_interval"?`,
 		}},
@@ -97,7 +97,7 @@ func TestParseErrors(t *testing.T) {
 			`4:23: duplicate key "kind" in platforms.b; first on line 4`,
 		}},
 
-		// Types and bounds.
+		// Errors about types and bounds of values.
 		{"mapping wanted", base + "agent: x\n", []string{"4:8: agent must be a mapping of keys to values, not text"}},
 		{"list wanted", base + "access: {allow: telegram:*}\n", []string{
 			"4:17: access.allow must be a list, not text; write [a, b] or one entry per line with a dash",
@@ -151,7 +151,7 @@ func TestParseErrors(t *testing.T) {
 			`4:14: unknown value "everything" for log.level; known are debug, error, info, warn`,
 		}},
 
-		// Environment and secrets.
+		// Errors about environment variables and secrets.
 		{"missing variable", base + "agent: {system_prompt: \"${NONE}\"}\n", []string{
 			"4:24: environment variable NONE is not set, in agent.system_prompt; set it, or write $${ for a literal ${",
 		}},
@@ -207,7 +207,7 @@ func TestParseErrors(t *testing.T) {
 			`4:35: read "/" of platforms.b.token_file: not a regular file`,
 		}},
 
-		// Models.
+		// Errors in the section models.
 		{"no models key", "log: {}\n", []string{`1:1: missing key "models" at the top level; add "models: ..."`}},
 		{"no models", "models: []\n", []string{
 			`1:1: no models; add an entry such as "- {name: main, model: gpt-5-mini, api_key: ${OPENAI_API_KEY}}"`,
@@ -262,13 +262,13 @@ func TestParseErrors(t *testing.T) {
 			`4:49: unknown model "mian" in conversations.overrides[0].model; did you mean "main"?`,
 		}},
 
-		// Agent and texts.
+		// Errors in the sections agent and texts.
 		{"think tag", base + "agent: {think_tags: [\"<think>\"]}\n", []string{
 			`4:22: invalid tag name "<think>" in agent.think_tags; write the name alone, such as think`,
 		}},
 		{"empty text", base + "texts: {hello: \" \"}\n", []string{"4:9: empty texts.hello; remove the line to keep the built-in text"}},
 
-		// Streaming.
+		// Errors in the section streaming.
 		{"streaming of an unknown endpoint", base + "streaming: {telegrm: true}\n", []string{
 			`4:13: unknown key "telegrm" in streaming; did you mean "telegram"?`,
 		}},
@@ -292,7 +292,7 @@ func TestParseErrors(t *testing.T) {
 			"4:24: streaming.telegram.cursor holds a line break",
 		}},
 
-		// Access.
+		// Errors in the section access.
 		{"pattern of an unknown endpoint", base + "access: {allow: [telegrm:*]}\n", []string{
 			`4:18: unknown endpoint in pattern "telegrm:*" in access.allow[0]; did you mean "telegram"?`,
 		}},
@@ -316,7 +316,7 @@ func TestParseErrors(t *testing.T) {
 			`4:19: an admin is one person, not "telegram:*", in access.admins; write endpoint:user:ID`,
 		}},
 
-		// Platforms.
+		// Errors in the section platforms.
 		{"unknown kind", base + "  b: {kind: telegran, token: x}\n", []string{
 			`4:13: unknown kind "telegran" in platforms.b; did you mean "telegram"?`,
 		}},
@@ -411,7 +411,7 @@ admin: {listen: "", token: "", show_text: false}
 	})
 }
 
-// All errors are reported at once, in the order of the file.
+// Parse must report all errors at once, in the order of the file.
 func TestParseReportsAll(t *testing.T) {
 	t.Parallel()
 	_, err := Parse("dir/c.yaml", []byte("log: {level: x, format: y}\nmodels: [{name: a, model: b, temperature: hot}]\nzzz: 1\n"), nil)

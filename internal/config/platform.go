@@ -19,20 +19,20 @@ const (
 	KindAPIServer     = "api_server"
 )
 
-// Endpoint is one configured account on a platform, or one API server.
+// Endpoint is a configured bot account on a platform, or an API server.
 type Endpoint struct {
-	Name string // its key in the file
+	Name string // its key in the section platforms
 	Kind string
-	// Settings are the settings of the kind: a *Telegram, *Discord, *Slack, *WhatsApp, *HomeAssistant or *APIServer.
+	// Settings has a type that depends on Kind: *Telegram, *Discord, *Slack, *WhatsApp, *HomeAssistant or *APIServer.
 	Settings any
 }
 
-// Telegram is a bot on Telegram.
+// Telegram contains the settings of a bot on Telegram.
 type Telegram struct {
 	Token   Secret           `yaml:"token" required:"true"`
 	APIBase string           `yaml:"api_base"`                    // without a trailing slash
 	Mode    string           `yaml:"mode" enum:"polling|webhook"` // default: polling, or webhook if a webhook is configured
-	Webhook *TelegramWebhook `yaml:"webhook"`                     // nil: not set
+	Webhook *TelegramWebhook `yaml:"webhook"`                     // nil: no webhook is configured
 	Rich    string           `yaml:"rich" enum:"off|auto|always"`
 }
 
@@ -49,7 +49,7 @@ type TelegramWebhook struct {
 	Secret Secret `yaml:"secret" required:"true"`
 }
 
-// Hook returns the webhook if the bot receives updates by webhook, or nil if the bot polls.
+// Hook returns the webhook by which the bot receives updates, or nil if the bot polls instead.
 func (t *Telegram) Hook() *TelegramWebhook {
 	if t.Mode != ModeWebhook {
 		return nil
@@ -57,17 +57,18 @@ func (t *Telegram) Hook() *TelegramWebhook {
 	return t.Webhook
 }
 
-// Discord is a bot on Discord.
+// Discord contains the settings of a bot on Discord.
 type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
 	APIBase string `yaml:"api_base"` // scheme and host, without a trailing slash
 	Threads bool   `yaml:"threads"`
-	// MessageContent requests Discord's privileged intent of this name. Without the intent, Discord does not send the
-	// bot the text of messages that don't mention the bot.
+	// MessageContent requests Discord's privileged intent "Message Content". Without it, Discord does not send the bot
+	// the text of messages that don't mention the bot.
 	MessageContent bool `yaml:"message_content"`
 }
 
-// Slack is an app on Slack. The app receives events by Socket Mode (AppToken), or by HTTP (SigningSecret and Listen).
+// Slack contains the settings of an app on Slack. The app receives events either by Socket Mode (AppToken) or by HTTP
+// (SigningSecret and Listen).
 type Slack struct {
 	BotToken      Secret `yaml:"bot_token" required:"true"`
 	AppToken      Secret `yaml:"app_token"`
@@ -76,18 +77,18 @@ type Slack struct {
 	APIBase       string `yaml:"api_base"` // with a trailing slash
 }
 
-// WhatsApp is a phone number on WhatsApp's Cloud API.
+// WhatsApp contains the settings of a phone number on WhatsApp's Cloud API.
 type WhatsApp struct {
 	AccessToken   Secret `yaml:"access_token" required:"true"`
-	PhoneNumberID string `yaml:"phone_number_id" required:"true"` // Meta's id of the number
+	PhoneNumberID string `yaml:"phone_number_id" required:"true"` // the id that Meta gives the number
 	AppSecret     Secret `yaml:"app_secret" required:"true"`
 	VerifyToken   Secret `yaml:"verify_token" required:"true"`
 	Listen        string `yaml:"listen" required:"true"` // host:port
 	APIBase       string `yaml:"api_base"`               // without a trailing slash
 }
 
-// HomeAssistant is a Home Assistant installation. If none of the Watch keys is set, telex reports no changes in the
-// house to the model.
+// HomeAssistant contains the settings for an installation of Home Assistant. If no Watch key is set, telex does not
+// tell the model about changes in the house.
 type HomeAssistant struct {
 	URL            string        `yaml:"url" required:"true"` // without a trailing slash
 	Token          Secret        `yaml:"token" required:"true"`
@@ -96,13 +97,13 @@ type HomeAssistant struct {
 	WatchAll       bool          `yaml:"watch_all"`
 	IgnoreEntities []string      `yaml:"ignore_entities"`       // never reported, even if a Watch key selects them
 	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // minimum time between two reports of the same entity
-	Notify         string        `yaml:"notify"`                // entity or action of the domain notify; empty: persistent notifications
+	Notify         string        `yaml:"notify"`                // the notify entity or action to use; empty: persistent notifications
 }
 
 // Endpoints is the section platforms, in the order of config.yaml.
 type Endpoints []Endpoint
 
-// newSettings returns the default settings of a kind of platform, or nil if the kind is unknown.
+// newSettings returns the default settings for a kind of platform, or nil if the kind is unknown.
 func newSettings(kind string) any {
 	switch kind {
 	case KindTelegram:
@@ -147,7 +148,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// decode decodes one endpoint. decode reads the value of kind first, because it determines which other keys are valid.
+// decode decodes an endpoint. It reads the key kind first, because the kind determines which other keys are valid.
 func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	before := len(d.errs)
 	pairs := d.pairs(path, p.value)
@@ -177,10 +178,10 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	d.fields(path, p.value, pairs, valueOf(e.Settings))
 }
 
-// Listen is an address on which the daemon listens, and the configuration key that sets it.
+// Listen is an address on which the daemon listens, with the configuration key of this address.
 type Listen struct {
 	Key, Address string
-	Optional     bool // the daemon starts even if another program uses the address
+	Optional     bool // the daemon also starts if another program uses the address
 }
 
 // Listens returns the addresses on which the daemon listens.
@@ -204,8 +205,8 @@ func (c *Config) Listens() (list []Listen) {
 		}
 	}
 	if c.Admin.Listen != "" {
-		// The address is optional if it is only the default. If another program, such as a second daemon, already uses
-		// this address, the bot must still run.
+		// If the operator has not set the address, it is optional: the bot must also run if another program, such as a
+		// second daemon, already uses the default address.
 		list = append(list, Listen{Key: adminListen, Address: c.Admin.Listen, Optional: !c.isSet(adminListen)})
 	}
 	return list

@@ -7,36 +7,36 @@ import (
 	"strings"
 )
 
-// These patterns match secrets in the command and the URL of an MCP server.
+// These expressions find secrets in the arguments and the URL of an MCP server.
 var (
 	urlShape = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
-	// namedShape matches a name that marks a secret, such as api_key, with its value. A value after "=" ends at white
-	// space. A value after ":" is the whole remaining text.
+	// namedShape matches a name that shows that its value is secret, such as api_key, together with the value. A value
+	// after "=" ends at white space. A value after ":" is the whole remaining text.
 	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
 
 	// tokenShape matches the typical formats of tokens, such as sk-… and ghp_….
 	tokenShape = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xapp|xox[a-z]|glpat)-[\w-]{8,}|(?:gh[a-z]|github_pat|hf|npm)_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|` +
 		`eyJ[\w-]{8,}(?:\.[\w-]+)*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})`)
 
-	// randomShape matches a long run of letters and digits. The run counts as random, and so as a secret, if it has
-	// upper-case and lower-case letters or consists of hexadecimal digits.
+	// randomShape matches a long sequence of letters and digits, which may be a random token. The function looksRandom
+	// decides whether it is one.
 	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
-	// countShape matches the name of a setting that counts tokens, such as max_tokens, with its number. This is no
-	// secret.
+	// countShape matches the name of a setting that counts tokens, such as max_tokens, together with its number, which
+	// is no secret.
 	countShape = regexp.MustCompile(`(?i)tokens["']?\s*[=:]?\s*["']?\d+["']?$`)
 	hexShape   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 )
 
 // minSecretValue is a length in bytes. A value in a URL's query that has at least this length counts as a secret,
-// whatever its name is.
+// whatever the name of its parameter is.
 const minSecretValue = 16
 
-// redactor removes secrets from texts and collects the removed secrets.
+// redactor replaces secrets in texts and collects them.
 type redactor struct{ found []string }
 
-// Secrets returns the secrets that the server's arguments and URL contain literally. Logs and errors must mask these
-// secrets.
+// Secrets returns the secrets that the server's arguments and URL contain as literal text. Logs and errors must mask
+// these secrets.
 func (s MCPServer) Secrets() []Secret {
 	var r redactor
 	r.server(s)
@@ -50,7 +50,7 @@ func (s MCPServer) Secrets() []Secret {
 	return out
 }
 
-// redacted returns a copy of the server in which secrets in the arguments and the URL are replaced, for display.
+// redacted returns a copy of the server that may be shown: the secrets in its arguments and its URL are replaced.
 func (s MCPServer) redacted() MCPServer { return new(redactor).server(s) }
 
 func (r *redactor) server(s MCPServer) MCPServer {
@@ -58,8 +58,8 @@ func (r *redactor) server(s MCPServer) MCPServer {
 	return s
 }
 
-// args redacts the arguments of a program. The argument after an option such as "--token" counts as a secret, but not
-// if it begins with "-" itself.
+// args replaces the secrets in a program's arguments. The argument after an option such as "--token" counts as a
+// secret, unless it begins with "-" itself.
 func (r *redactor) args(args []string) []string {
 	out := slices.Clone(args)
 	next := false
@@ -79,7 +79,8 @@ func (r *redactor) args(args []string) []string {
 	return out
 }
 
-// text redacts URLs in a text. Outside of URLs, text redacts values with secret names, and tokens.
+// text replaces secrets in a text: those in URLs and, outside of URLs, tokens and values whose names show that they
+// are secret.
 func (r *redactor) text(text string) string {
 	var out strings.Builder
 	end := 0
@@ -100,7 +101,7 @@ func (r *redactor) words(text string) string {
 		m := namedShape.FindStringSubmatch(found)
 		value := m[3] + m[4]
 		before := strings.TrimSuffix(found, value)
-		if _, credentials, ok := strings.Cut(value, " "); ok { // the value has the form Bearer TOKEN
+		if _, credentials, ok := strings.Cut(value, " "); ok { // the value looks like "Bearer TOKEN"
 			r.found = append(r.found, credentials)
 		}
 		bare := strings.Trim(value, `"'{}[],`)
@@ -110,7 +111,7 @@ func (r *redactor) words(text string) string {
 	return r.tokens(text)
 }
 
-// tokens redacts each part of a text that looks like a token.
+// tokens replaces each part of a text that looks like a token.
 func (r *redactor) tokens(text string) string {
 	text = tokenShape.ReplaceAllStringFunc(text, r.hide)
 	return randomShape.ReplaceAllStringFunc(text, func(found string) string {
@@ -132,7 +133,7 @@ func looksRandom(text string) bool {
 	return digits >= 3 && (both || hexShape.MatchString(text))
 }
 
-// url redacts the user name and password of a URL, tokens in its path, and all values in its query.
+// url replaces the user name and the password in a URL, tokens in its path, and all values in its query.
 func (r *redactor) url(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, path := rest, ""
@@ -161,8 +162,8 @@ func (r *redactor) url(text string) string {
 	return out
 }
 
-// value redacts a value in the query of a URL. value hides a short value with a harmless name, but does not record
-// this value as a secret.
+// value replaces a value in the query of a URL. If the value is short and its name is harmless, value does not record
+// it as a secret.
 func (r *redactor) value(pair string) string {
 	name, value, named := strings.Cut(pair, "=")
 	switch {
@@ -176,13 +177,14 @@ func (r *redactor) value(pair string) string {
 	return name + "=" + redacted
 }
 
-// hide records a secret and returns the text that is shown instead.
+// hide records a secret and returns the text that is shown in its place.
 func (r *redactor) hide(secret string) string {
 	r.add(secret)
 	return redacted
 }
 
-// add records a secret in two forms: as the URL contains it, and without percent-encoding, as the server reads it.
+// add records a secret in two forms: as the URL contains it, and as the server understands it, without
+// percent-encoding.
 func (r *redactor) add(secret string) {
 	r.found = append(r.found, secret)
 	if plain, err := url.PathUnescape(secret); err == nil && plain != secret && !strings.Contains(secret, ":") {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// When the arguments and the URL of an MCP server are shown, the secrets in them are hidden.
+// When the arguments of an MCP server are shown, all secrets in them must be hidden, also secrets in URLs.
 func TestServersWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ args, shown, secrets []string }{
@@ -53,7 +53,7 @@ func TestServersWithoutSecrets(t *testing.T) {
 	}
 }
 
-// Neither the printed configuration nor an error message shows the secrets of an MCP server.
+// Neither the printed configuration nor an error message may show the secrets of an MCP server.
 func TestShowMasksServers(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+`mcp_servers:

@@ -21,7 +21,7 @@ var (
 	keyShape = regexp.MustCompile(`^[A-Za-z_<][A-Za-z0-9_<. -]{0,39}$`)
 )
 
-// scalar decodes text, numbers and bools.
+// scalar decodes texts, numbers and booleans.
 func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
 	switch v.Kind() {
 	case reflect.String:
@@ -46,7 +46,7 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
 			v.SetFloat(x)
 		}
 	default:
-		panic("config: no decoding for " + v.Type().String()) // the schema has an unsupported type, which every test would find
+		panic("config: no decoding for " + v.Type().String()) // the schema has a field of an unsupported type; any test finds this
 	}
 }
 
@@ -61,8 +61,8 @@ func (d *decoder) setText(path string, n *yaml.Node, v reflect.Value, t tags, te
 	}
 }
 
-// number decodes a number whose text matches shape. The bounds in the tags are small enough for a float64 to represent
-// every integer exactly.
+// number decodes a number whose text must match shape. A float64 represents all integers within the bounds of the tags
+// exactly.
 func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *regexp.Regexp) (x float64, ok bool) {
 	hint := ""
 	if t.unit != "" {
@@ -112,8 +112,8 @@ func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	}
 }
 
-// ParseDuration parses a duration: an optional number of days, followed by the syntax of time.ParseDuration. Examples
-// are 90d and 1d12h.
+// ParseDuration parses a duration such as 90d, 1d12h or 5m: an optional number of days, followed by a duration in the
+// syntax of time.ParseDuration.
 func ParseDuration(text string) (time.Duration, error) {
 	m := days.FindStringSubmatch(text)
 	if m == nil {
@@ -140,8 +140,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// parseBool parses a boolean. parseBool also accepts yes, no, on and off, the words of YAML 1.1, because people write
-// them.
+// parseBool parses a boolean. It also accepts yes, no, on and off, which are booleans in YAML 1.1, because people
+// still write them.
 func parseBool(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":
@@ -169,30 +169,31 @@ func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	d.storeSecret(path, n, v, text)
 }
 
-// storeSecret sets v to a secret, if the text contains no control character, which no header and no URL may contain.
+// storeSecret sets v to a secret. It fails if the text contains a control character, because no header and no URL may
+// contain one.
 func (d *decoder) storeSecret(path string, n *yaml.Node, v reflect.Value, text string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", displayPath(path))
 		return
 	}
 	if name, ok := headerName(path); (!ok || isSecretName(name)) && text != SQLite {
-		// Also mask the value of each variable: in "Bearer ${X}", the value of X alone is a secret, too.
+		// Also mask the value of each environment variable: in "Bearer ${X}", the value of X alone is a secret, too.
 		d.sensitive = append(append(d.sensitive, NewSecret(text)), d.variablesIn(n)...)
 	}
 	v.Set(reflect.ValueOf(NewSecret(text)))
 }
 
-// headerName returns the name of the HTTP header that the path leads to. ok is false if the path leads to another key.
+// If the value at path is an HTTP header, headerName returns the header's name. Otherwise it returns false.
 func headerName(path string) (string, bool) {
 	before, name, ok := strings.Cut(path, ".headers.")
 	return name, ok && before != ""
 }
 
-// positionOnly returns a node with only the position of n. If n names a secret file, storeSecret must not see its
-// text: the variables in the file's path are not secrets and must not be masked.
+// positionOnly returns a node that has the position of n, but no text. storeSecret gets it if n is the path of a
+// secret file: environment variables in this path are not secrets and must not be masked.
 func positionOnly(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
-// fromFile decodes the key <key>_file. fromFile reads a secret from the named file, or a list of keys, one per line.
+// fromFile decodes the key <key>_file. It reads a secret from the named file, or a list of API keys, one on each line.
 func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key string) {
 	text, ok := d.secretFile(path, n)
 	if !ok {
@@ -219,8 +220,8 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	v.Set(out)
 }
 
-// text returns a scalar as text, with environment variables expanded. text accepts a number as text. text refuses
-// null, true and false, because an operator who writes them without quotes probably does not mean a text.
+// text returns a scalar as text, with environment variables expanded. It accepts a number as text. It refuses null,
+// true and false without quotes, because an operator who writes them probably does not mean a text.
 func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -237,8 +238,8 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	return d.expand(path, n)
 }
 
-// plain returns the text of a number or a boolean. plain refuses quotes, unless the quoted text contains an
-// environment variable.
+// plain returns the text of a number or a boolean. It refuses a quoted value, unless the value contains an environment
+// variable.
 func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
@@ -258,14 +259,15 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexByte(path, '.'))]
 }
 
-// quoted quotes a value as the file contains it. A variable appears as ${NAME}, never as its value. Use quoted only
-// for keys whose values are not secret.
+// quoted returns a node's value for an error message, in quotes and as the file contains it: an environment variable
+// appears as ${NAME}. Use quoted only for keys whose values are not secret.
 func quoted(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
 
-// quotedAt is like quoted, but for the value at a path.
+// quotedAt is like quoted, but for the text at a path.
 func (d *decoder) quotedAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
 
-// quotedKey quotes a key, unless the key looks like a misplaced secret.
+// quotedKey returns a key for an error message, in quotes. If the key looks like a misplaced secret, quotedKey returns
+// a placeholder.
 func quotedKey(key string) string {
 	if p := printable(key); p != key {
 		return p
@@ -273,7 +275,7 @@ func quotedKey(key string) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// printable returns a key for an error message. If the text does not look like a key, it may be a secret, so printable
+// printable returns a key for an error message. If it does not look like a key, it may be a secret, and printable
 // returns a placeholder.
 func printable(key string) string {
 	digits := 0
@@ -288,7 +290,7 @@ func printable(key string) string {
 	return key
 }
 
-// shorten shortens a quoted text so that the error message stays readable.
+// shorten shortens a text that an error message quotes, so that the message stays readable.
 func shorten(text string) string {
 	const limit = 40
 	if r := []rune(text); len(r) > limit {

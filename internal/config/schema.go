@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// field describes one key of the schema.
+// field describes a key of the schema.
 type field struct {
 	key   string
 	index int
@@ -14,7 +14,7 @@ type field struct {
 	tags  tags
 }
 
-// tags holds the rules for a field that its struct tags contain; the package comment lists them.
+// tags contains the rules in the struct tags of a field. The package comment lists them.
 type tags struct {
 	enum     []string
 	min, max string
@@ -43,7 +43,7 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// holdsSecrets reports whether the field's value may be in a file, which the key <key>_file names.
+// holdsSecrets reports whether the field contains secrets, so that the key <key>_file may name a file with its value.
 func (f field) holdsSecrets() bool {
 	return f.typ == reflect.TypeFor[Secret]() || f.typ == reflect.TypeFor[DSN]() || f.typ == reflect.TypeFor[[]APIKey]()
 }
@@ -56,12 +56,12 @@ func keysOfStruct[T any]() []string {
 	return out
 }
 
-// valueOf returns the settable value to which pointer points.
+// valueOf returns the value to which pointer points, which can be set.
 func valueOf(pointer any) reflect.Value { return reflect.ValueOf(pointer).Elem() }
 
-// inBounds reports whether x is within the tags' bounds. bounds describes the bounds for an error message.
+// inBounds reports whether x is within the bounds of the tags. The result bounds describes them for an error message.
 func (t tags) inBounds(x float64) (ok bool, bounds string) {
-	// Ignore the errors: the tags are constants of this package, and a test parses each of them.
+	// Errors only mean that there is no bound: a test checks that all bounds are numbers.
 	low, errLow := strconv.ParseFloat(t.min, 64)
 	high, errHigh := strconv.ParseFloat(t.max, 64)
 	bounds = "between " + t.min + " and " + t.max

@@ -12,16 +12,16 @@ import (
 
 const (
 	redacted = "[redacted]"
-	// minMasked is the minimum length in bytes of secrets that are masked inside other texts. If shorter secrets were
-	// masked, ordinary words would be masked too.
+	// minMasked is the minimum length in bytes of secrets that telex masks inside other texts. If it masked shorter
+	// secrets, it would mask ordinary words too.
 	minMasked = 6
 )
 
 // Secret is a value that must not be shown. Every way to print or encode a Secret returns "[redacted]", or nothing if
 // the Secret is empty. Only [Secret.Reveal] returns the value. The zero value is the empty Secret.
 type Secret struct {
-	// value is a pointer, because fmt would print a string here: fmt can't call methods of a Secret in an unexported
-	// field of another struct.
+	// value is a pointer so that fmt never prints the secret. If a Secret is in an unexported field of another struct,
+	// fmt can't call its methods, and would print a value of type string.
 	value *string
 }
 
@@ -33,7 +33,7 @@ func NewSecret(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal returns the value. The caller may send the value only to the service to which the secret belongs.
+// Reveal returns the value. The caller may pass it only to the service to which the secret belongs.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -52,10 +52,10 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString redacts the value for the verb %#v of fmt.
+// GoString implements fmt.GoStringer without showing the value.
 func (s Secret) GoString() string { return fmt.Sprintf("config.Secret(%q)", s.String()) }
 
-// Format redacts the value for all verbs of fmt.
+// Format implements fmt.Formatter without showing the value, whatever the verb is.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'v' && f.Flag('#') {
@@ -65,19 +65,20 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, text)
 }
 
-// MarshalJSON redacts the value in JSON.
+// MarshalJSON implements json.Marshaler without showing the value.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// MarshalText redacts the value in text encodings.
+// MarshalText implements encoding.TextMarshaler without showing the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalYAML redacts the value in YAML.
+// MarshalYAML implements yaml.Marshaler without showing the value.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
-// LogValue redacts the value in log/slog.
+// LogValue implements slog.LogValuer without showing the value.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// mask replaces all secrets in a text. mask replaces the longest first, so that no part of a longer secret remains.
+// mask replaces all secrets in a text. It replaces the longest secrets first, because a secret may contain a shorter
+// one.
 func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })
@@ -89,10 +90,12 @@ func mask(text string, secrets []Secret) string {
 	return text
 }
 
-// secretWords lists words that mark a value as a secret if its name contains one of them.
+// secretWords lists words as alternatives of a regular expression. If a name contains one of them, its value counts as
+// a secret.
 const secretWords = "auth|key|token|secret|pass|cookie|credential|signature"
 
 var secretName = regexp.MustCompile("(?i)" + secretWords)
 
-// isSecretName reports whether the name of a header or of an environment variable marks its value as a secret.
+// isSecretName reports whether a name, such as that of a header or an environment variable, shows that its value is a
+// secret.
 func isSecretName(name string) bool { return secretName.MatchString(name) }

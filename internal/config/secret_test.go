@@ -39,7 +39,7 @@ func TestSecretNeverShows(t *testing.T) {
 		}
 		outputs["Print"] = fmt.Sprint(holder)
 		outputs["Errorf"] = fmt.Errorf("holder: %v", holder).Error()
-		if name != "map key" { // as a key, JSON and YAML write the redacted text; another test checks this
+		if name != "map key" { // another test checks a Secret as a map key in JSON and YAML
 			outputs["json"] = marshal(t, json.Marshal, holder)
 			outputs["yaml"] = marshal(t, yaml.Marshal, holder)
 		}
@@ -96,7 +96,7 @@ func TestSecretShowsThatItIsThere(t *testing.T) {
 	}
 }
 
-// If a whole configuration is printed by mistake, the output shows no secret.
+// Somebody prints a whole configuration by mistake. The output must not show a secret.
 func TestConfigPrintsNoSecret(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base, nil)

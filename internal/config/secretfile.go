@@ -16,8 +16,8 @@ import (
 const maxSecretFile = 1 << 16
 
 // secretFile reads the file that the key <key>_file names, and returns its text without the line break at the end. If
-// systemd passes credentials, a relative path names a credential. Without credentials, a relative path names a file
-// beside the configuration file or in the folder secrets there.
+// systemd passes credentials, a relative path refers to a credential. Otherwise it refers to a file beside the
+// configuration file, or in the folder secrets beside it.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {
@@ -34,7 +34,7 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	text, mode, err := readFirstExisting(places)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err // the message already contains the path, unless the path may be a secret
+			err = pathErr.Err // leave out the path: the message contains it, unless it may be a secret
 		}
 		d.fail(n, where, "read %s of %s: %v", quotedPath(n.Value), displayPath(path), err)
 		return "", false
@@ -45,8 +45,8 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	return strings.TrimRight(text, "\r\n"), true
 }
 
-// bundledSecret returns the text of a secret file in a bundle. The name may begin with the name of the folder secrets,
-// as in a name of systemd's credentials.
+// bundledSecret returns the text of a secret file in a bundle. Its name may begin with secrets/, as in a path, or with
+// secrets_, as in the id of a credential of systemd.
 func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string, bool) {
 	for _, name := range []string{name, strings.TrimPrefix(name, SecretsDir+"_"), strings.TrimPrefix(name, SecretsDir+"/")} {
 		if text, ok := d.bundled[name]; ok {
@@ -58,9 +58,9 @@ func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string,
 }
 
 // secretPlaces returns the possible paths of a secret file, in order of precedence, and describes them for error
-// messages. The systemd unit passes the files of /etc/telex/secrets to the daemon as credentials named secrets_<file>.
-// A command that an administrator runs gets no credentials, so it reads the same files beside the configuration file.
-// https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#LoadCredential=ID:PATH
+// messages. The systemd unit passes the files in /etc/telex/secrets to the daemon as credentials with the ids
+// secrets_<file>. A command that an administrator runs gets no credentials, so it reads these files beside the
+// configuration file. https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#LoadCredential=ID:PATH
 func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 	if filepath.IsAbs(name) {
 		return []string{name}, ""
@@ -72,8 +72,8 @@ func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 		"a relative path is looked up beside the configuration file, and in the folder " + SecretsDir + " there"
 }
 
-// SecretsDir is the folder of secret files beside the configuration file. The systemd unit loads this folder as
-// credentials with the same id.
+// SecretsDir is the name of the folder beside the configuration file that contains secret files. The systemd unit
+// loads this folder as credentials, whose ids begin with the folder's name.
 const SecretsDir = "secrets"
 
 // readFirstExisting reads the first of the files that exists.
@@ -86,8 +86,8 @@ func readFirstExisting(paths []string) (text string, mode fs.FileMode, err error
 	return text, mode, err
 }
 
-// readRegularFile reads a regular file of limited size. readRegularFile refuses other files, because reading a pipe or
-// a device could block the start forever.
+// readRegularFile reads a regular file of limited size. It refuses other kinds of files, because reading a pipe or a
+// device could block the program forever.
 func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -111,8 +111,8 @@ func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	return string(data), info.Mode(), nil
 }
 
-// quotedPath quotes a path for an error message. If the text looks like a secret that was pasted by mistake, it is
-// hidden.
+// quotedPath returns a path for an error message, in quotes. If the path looks like a secret that was pasted by
+// mistake, quotedPath hides it.
 func quotedPath(raw string) string {
 	if strings.ContainsAny(raw, `/.\`) || len(raw) <= 24 && !strings.Contains(raw, ":") {
 		return fmt.Sprintf("%q", raw)

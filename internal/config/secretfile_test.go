@@ -38,7 +38,7 @@ func TestSecretFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "sub", "token"), "1:beside\r\n", 0o600)
 	write(t, filepath.Join(creds, "key"), "credential", 0o400)
 	write(t, filepath.Join(creds, "sub", "token"), "1:credential\n", 0o400)
-	folder := t.TempDir() // systemd gives credentials that it loads from a folder names like secrets_key
+	folder := t.TempDir() // if systemd loads credentials from a folder, it gives them names such as secrets_key
 	write(t, filepath.Join(folder, "secrets_key"), "of-the-folder", 0o400)
 	write(t, filepath.Join(folder, "sub", "token"), "1:sub", 0o400)
 	write(t, filepath.Join(dir, "secrets", "hidden"), "in-secrets", 0o600)
@@ -111,7 +111,7 @@ func TestSecretFileTrouble(t *testing.T) {
 	}
 }
 
-// A configuration that everybody can read causes no warning, as long as it contains no secrets itself.
+// If everybody can read the configuration file, a warning must appear only if the file itself contains a secret.
 func TestReadableConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// A file with a list of secrets has one secret on each line.
+// The key keys_file names a file with several API keys, one on each line. All of them must be read.
 func TestSecretListFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// serverName matches valid names of MCP servers, with at most 24 characters. The name of each tool begins with its
-// server's name and "_". Providers accept 64 characters for the whole name, so at least 39 are left for the tool's own
-// name.
+// serverName matches valid names of MCP servers, which have at most 24 characters. The name by which a model calls a
+// tool consists of the server's name, "_" and the tool's own name. Providers accept at most 64 characters, so at least
+// 39 are left for the tool's own name.
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,23}$`)
 
-// validateServers validates each MCP server, and checks that their names are unique.
+// validateServers validates each configured MCP server, and checks that the servers' names are unique.
 func (d *decoder) validateServers(servers []MCPServer) {
 	first := make(map[string]int)
 	for i, s := range servers {
@@ -23,7 +23,7 @@ func (d *decoder) validateServers(servers []MCPServer) {
 		name := join(at, "name")
 		before, twice := first[s.Name]
 		switch {
-		case s.Name == "" || !d.isValid(name): // this was reported already
+		case s.Name == "" || !d.isValid(name): // this error has already been reported
 		case !serverName.MatchString(s.Name):
 			d.failAt(d.at(name), "use letters, digits and hyphens, at most 24", "invalid name %s in %s", d.quotedAt(name), displayPath(at))
 		case twice:
@@ -62,9 +62,9 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 	d.parseURL(address, s.URL, "headers")
 }
 
-// validateLists reports an entry in a list of tools that has no effect because a stronger list contains the same
-// tools. The list deny is stronger than read_only, and read_only is stronger than auto_approve. An entry that covers
-// more tools than the stronger entry is valid.
+// validateLists reports entries in the lists of tools that have no effect, because another list, which takes
+// precedence, covers the same tools. deny takes precedence over read_only, and read_only over auto_approve. An entry
+// that also covers other tools is valid.
 func (d *decoder) validateLists(at string, s MCPServer) {
 	const denied = "tools in deny are never offered: remove it from this list or from deny"
 	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"deny", s.Deny}, denied)
@@ -73,7 +73,7 @@ func (d *decoder) validateLists(at string, s MCPServer) {
 		"tools in read_only need no approval: remove it from auto_approve, or from read_only if it changes something")
 }
 
-// toolList is a list of tools in the configuration of an MCP server, with the key that sets it.
+// toolList is a list of tools in the configuration of an MCP server, with the key of this list.
 type toolList struct {
 	key     string
 	entries []string
@@ -95,7 +95,7 @@ func (d *decoder) validateEntries(at, server string, weak, strong toolList, hint
 }
 
 // coversTools reports whether entry covers all tools that the entry other covers. An entry is the name of a tool, with
-// or without the server's name as prefix. An entry that ends in "*" covers all tools whose names begin with the text
+// or without the server's name as a prefix. An entry that ends in "*" covers all tools whose names begin with the text
 // before the "*".
 func coversTools(server, entry, other string) bool {
 	prefix, all := strings.CutSuffix(entry, "*")
@@ -108,7 +108,8 @@ func coversTools(server, entry, other string) bool {
 	return false
 }
 
-// validateDomains checks that each allowed domain of the tool fetch is a host without scheme, port and path.
+// validateDomains checks that each domain in the configuration of the tool fetch is a host name without scheme, port
+// and path.
 func (d *decoder) validateDomains(domains []string) {
 	for i, entry := range domains {
 		at := fmt.Sprintf("tools.fetch.allow_domains.%d", i)

@@ -54,8 +54,8 @@ texts: {hello: "true"}
 	}
 }
 
-// The output of Show is a valid configuration, except for the masked secrets. If Parse reads the output, Show prints
-// the same text again.
+// The output of Show must be a valid configuration, except for the masked secrets. If Parse reads this output, Show
+// must print the same text again.
 func TestShowReadsBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -68,7 +68,7 @@ log: {format: json}
 `,
 	} {
 		first := show(t, mustParse(t, text, nil))
-		unmasked := strings.ReplaceAll(first, "token: '[redacted]'", "token: '1:a'") // the mask is not a valid token
+		unmasked := strings.ReplaceAll(first, "token: '[redacted]'", "token: '1:a'") // a masked secret is not a valid token
 		if second := show(t, mustParse(t, unmasked, nil)); second != first {
 			t.Errorf("%s: read back, Show prints\n%s\nwant\n%s", name, second, first)
 		}

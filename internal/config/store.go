@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Store configures where conversations are stored.
+// Store is the section store, which configures where telex stores its data.
 type Store struct {
 	DSN DSN `yaml:"dsn"`
 }
@@ -28,8 +28,8 @@ func newDSN(text string) DSN { return DSN{NewSecret(text)} }
 // IsSQLite reports whether the store is an SQLite file in the state directory.
 func (d DSN) IsSQLite() bool { return d.Reveal() == SQLite }
 
-// masked returns the DSN for display, without the password. masked also leaves out all parameters, because one of them
-// may be a password.
+// masked returns the DSN in a form that may be shown: without the password and without all parameters, because one of
+// them may be a password.
 func (d DSN) masked() string {
 	if d.IsSQLite() {
 		return SQLite
@@ -45,7 +45,7 @@ func (d DSN) masked() string {
 	return u.String()
 }
 
-// parse parses the URL of a database and lists its hosts. parse itself splits the list of hosts, because net/url
+// parse parses the URL of a database and returns its hosts. It splits the list of hosts itself, because net/url
 // accepts only one host. The error of parse may contain the password.
 func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 	scheme, rest, _ := strings.Cut(d.Reveal(), "://")
@@ -71,7 +71,7 @@ func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 
 const storeDSN = "store.dsn"
 
-// validateStore validates the DSN and makes sure that errors and logs mask its password.
+// validateStore validates the DSN, and adds its password to the secrets that are masked.
 func (d *decoder) validateStore(s Store) {
 	if !d.isValid(storeDSN) || s.DSN.IsSQLite() {
 		return
@@ -101,8 +101,8 @@ func (d *decoder) validateStore(s Store) {
 	}
 }
 
-// driverAccepts reports whether the database driver can parse a URL. If the driver can't parse the URL, reason is the
-// driver's error, without the URL. If the driver's error might contain a part of the password, reason is empty.
+// driverAccepts reports whether the database driver can parse a URL. If not, reason is the driver's error without the
+// URL, or empty if the error might contain a part of the password.
 func driverAccepts(dsn string) (reason string, ok bool) {
 	_, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
@@ -115,15 +115,15 @@ func driverAccepts(dsn string) (reason string, ok bool) {
 	bare := *e
 	bare.ConnString = ""
 	reason = strings.TrimPrefix(strings.Join(strings.Fields(bare.Error()), " "), "cannot parse ``: ")
-	if strings.HasPrefix(reason, "failed to parse") { // this text quotes a part of the URL, perhaps the password
+	if strings.HasPrefix(reason, "failed to parse") { // such a reason quotes a part of the URL, perhaps the password
 		return "", false
 	}
 	return reason, false
 }
 
-// manyAts reports whether a URL has more than one @ before its path. For net/url, the password ends at the last @; for
-// libpq and the driver, it ends at the first @. So the driver would show the end of such a password in errors, as a
-// part of the host.
+// manyAts reports whether a URL contains more than one @ before its path. net/url assumes that the password ends at
+// the last @, but libpq and the driver assume that it ends at the first @. So the driver would show the end of such a
+// password in errors, as a part of the host.
 func manyAts(dsn string) bool {
 	_, authority, _ := strings.Cut(dsn, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
@@ -133,9 +133,8 @@ func manyAts(dsn string) bool {
 }
 
 // LoadStore returns the section store of the file that [Find] finds. LoadStore ignores errors in other sections,
-// because some secrets there may be readable only for the daemon. If there is no configuration file, LoadStore returns
-// the default. LoadStore also returns the default if a file at a default location belongs to another user and can't be
-// read.
+// because only the daemon may be able to read the secrets there. If there is no configuration file, LoadStore returns
+// the default. It also does so if this user may not read the file, unless $TELEX_CONFIG names it.
 func LoadStore(env Env) (Store, error) {
 	path, err := Find("", env)
 	if errors.Is(err, ErrNotFound) {

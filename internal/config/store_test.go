@@ -43,7 +43,7 @@ func TestStoreDSN(t *testing.T) {
 		{dsn: "postgres://u:hidden-pass", wrong: invalid},
 		{dsn: "postgres://u:hidden-pass@h:port/d", wrong: invalid},
 		{dsn: "postgres://u:hidden%pass@h/d", wrong: invalid},
-		{dsn: "postgres://u:hidden@pass@h/d", wrong: invalid}, // the driver would show the rest after the first @ as the host
+		{dsn: "postgres://u:hidden@pass@h/d", wrong: invalid}, // the driver would show everything after the first @ as the host
 		{dsn: "host=h password=hidden-pass", wrong: invalid},
 	} {
 		c, err := Parse("config.yaml", []byte(base+"store: {dsn: \""+tt.dsn+"\"}\n"), nil)
@@ -68,7 +68,7 @@ func TestStoreDSN(t *testing.T) {
 	}
 }
 
-// The password in store.dsn is masked wherever it appears in the configuration.
+// The password in store.dsn must be masked wherever it appears in the configuration.
 func TestStorePasswordIsMasked(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+"store: {dsn: \"postgres://telex:hidden-pass@db/telex?sslmode=require\"}\ntexts: {hello: it is hidden-pass}\n", nil)
@@ -77,7 +77,8 @@ func TestStorePasswordIsMasked(t *testing.T) {
 	}
 }
 
-// A command can find out where the store is, even if it can't read the secrets in other sections of the configuration.
+// A command must be able to find out where the store is, even if it can't read the secrets in other sections of the
+// configuration.
 func TestLoadStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,7 +103,7 @@ func TestLoadStore(t *testing.T) {
 	}
 }
 
-// Changing the store requires a restart. The error says so without the password.
+// A reload can't change the store. The error must say that a restart is needed, and must not contain the password.
 func TestStoreNeedsARestart(t *testing.T) {
 	t.Parallel()
 	const name = "postgres://u:hidden-pass@h/d?sslmode=require"

@@ -6,35 +6,35 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are the values of streaming.transport, which say how a growing reply is shown on the platform.
+// These are the values of streaming.transport. They say in which way the platform shows a growing reply.
 const (
-	TransportEdit   = "edit"   // one message, edited
-	TransportDraft  = "draft"  // Telegram's drafts, private chats only
-	TransportNative = "native" // Slack's streams, only in threads
-	TransportOff    = "off"    // no previews
+	TransportEdit   = "edit"   // the bot sends one message and edits it
+	TransportDraft  = "draft"  // Telegram's drafts; only in private chats
+	TransportNative = "native" // Slack's streams; only in threads
+	TransportOff    = "off"    // the reply appears only when it is complete
 )
 
-// These are the values of streaming.tool_progress, which say how a reply shows running tools.
+// These are the values of streaming.tool_progress. They say how a growing reply shows the tools that are running.
 const (
 	ToolProgressOff    = "off"
 	ToolProgressInline = "inline" // lines below the growing text
 )
 
-// These are the values of streaming.stop_button, which say when a growing reply has a stop button.
+// These are the values of streaming.stop_button. They say when a growing reply has a stop button.
 const (
 	StopButtonAuto = "auto" // only in chats where people can't type commands, and below drafts
 	StopButtonOn   = "on"
 	StopButtonOff  = "off"
 )
 
-// These are the values of streaming.link_previews, which say for which URLs a platform may show a preview below a
+// These are the values of streaming.link_previews. They say for which URLs the platform may show a preview below a
 // message.
 const (
 	LinkPreviewsOff   = "off"
 	LinkPreviewsAsked = "asked" // only for URLs that the asker typed
 )
 
-// TerminalEndpoint is the key in the section streaming that configures conversations in the terminal.
+// TerminalEndpoint is the key in the section streaming for conversations in the terminal.
 const TerminalEndpoint = "cli"
 
 // StreamingRules is the section streaming as the file contains it. [Config.Streaming] returns the effective settings.
@@ -49,11 +49,12 @@ type StreamingRules struct {
 	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
 	LinkPreviews string         `yaml:"link_previews" enum:"off|asked"`
-	// Endpoints holds the settings of single endpoints. Each endpoint's name is a key in the section streaming.
+	// Endpoints contains settings for individual endpoints. Each of them is a key in the section streaming, with the
+	// endpoint's name.
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
 
-// StreamingRule overrides settings for one endpoint. A nil field keeps the section's value.
+// StreamingRule overrides settings for one endpoint. If a field is nil, the value in the section applies.
 type StreamingRule struct {
 	Enabled      *bool    `yaml:"enabled"`
 	EditInterval *float64 `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"`
@@ -83,9 +84,9 @@ func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
 
 // StreamingSettings are the effective settings for the replies of one endpoint.
 type StreamingSettings struct {
-	Enabled      bool          // false if streaming is disabled, or if the transport is off
+	Enabled      bool          // false if streaming is disabled, or if the transport is TransportOff
 	EditInterval time.Duration // minimum time between the starts of two edits
-	MinTokens    int           // estimated number of tokens that a reply must have before it is shown
+	MinTokens    int           // number of tokens, estimated, that a reply must have before people see it
 	Cursor       string        // may be empty
 	Transport    string
 	ToolProgress string
@@ -94,10 +95,10 @@ type StreamingSettings struct {
 	LinkPreviews string
 }
 
-// Streaming returns the settings of an endpoint. If no edit interval is configured, the settings contain
-// kindDefaultInterval, the platform's default. Three settings can decide whether the endpoint streams:
-// streaming.<endpoint>, the environment variable TELEX_STREAMING_ENABLED and streaming.enabled. The first of these
-// settings that is set decides. If the transport is off, the endpoint never streams.
+// Streaming returns the settings of an endpoint. kindDefaultInterval, the platform's default, is used if no edit
+// interval is configured. Three settings can decide whether the endpoint streams: streaming.<endpoint>, the
+// environment variable TELEX_STREAMING_ENABLED and streaming.enabled. The first of these settings that is set decides.
+// If the transport is off, the endpoint never streams.
 func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
 	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
 	if endpoint == TerminalEndpoint && s.CLI != nil {

@@ -12,8 +12,8 @@ import (
 func TestStreamingPrecedence(t *testing.T) {
 	t.Parallel()
 	type choice struct {
-		text  string // as in the file or the environment; empty: not set
-		says  bool   // whether the text contains the decision
+		text  string // as the file or the environment contains it; empty: not set
+		says  bool   // whether the text decides this
 		value bool
 	}
 	endpoint := []choice{
@@ -132,7 +132,7 @@ func TestStreamingSettings(t *testing.T) {
 	}
 }
 
-// In the section streaming, the key of the terminal has the same settings as the key of an endpoint.
+// In the section streaming, the key cli, for the terminal, must accept the same settings as an endpoint's key.
 func TestStreamingOfTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

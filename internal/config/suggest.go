@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// suggest returns a hint for an unknown word: the most similar candidate, or all candidates if none is similar.
+// suggest returns a hint for a misspelled word: it contains the most similar candidate, or all candidates if none is
+// similar.
 func suggest(written string, candidates []string) string {
 	if near := nearest(written, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -20,7 +21,8 @@ func suggest(written string, candidates []string) string {
 }
 
 // nearest returns the candidate with the smallest edit distance to a word. nearest returns "" if every distance is
-// larger than about a third of the word's length. Among equal distances, the alphabetically first candidate wins.
+// larger than about a third of the word's length. If several candidates have the smallest distance, nearest returns
+// the alphabetically first one.
 func nearest(written string, candidates []string) string {
 	word := strings.ReplaceAll(strings.ToLower(written), "-", "_")
 	best, bestDistance := "", max(1, (len([]rune(word))+1)/3)+1
@@ -33,8 +35,8 @@ func nearest(written string, candidates []string) string {
 	return best
 }
 
-// distance returns the edit distance of a and b. Insertions, deletions, replacements and swaps of neighbours count as
-// one each.
+// distance returns the edit distance of a and b: the number of insertions, deletions, replacements and swaps of
+// adjacent characters that turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

@@ -9,16 +9,15 @@ import (
 )
 
 var (
-	// parserError matches those messages of yaml.v3 whose line number is one too small. The matched messages come from
-	// the parser of yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines
-	// from 1.
+	// parserError matches error messages of yaml.v3 whose line number is too small by 1. They come from the parser of
+	// yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines from 1.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
 
-// checkText rejects input that is not text. checkText runs before the YAML parser, because the parser's errors about
-// such input have no line number.
+// checkText rejects input that is not text. It is called before the YAML parser, whose errors about such input contain
+// no line number.
 func (d *decoder) checkText(data []byte) bool {
 	if len(data) > maxFile {
 		d.failAt(position{1, 1}, "", "the file is longer than %d bytes", maxFile)
@@ -43,8 +42,8 @@ func (d *decoder) checkText(data []byte) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser. Such an error contains a line number, but no column. The parser quotes
-// text of the file only if it is the name of an anchor. The name of an anchor may be an unquoted secret.
+// syntax reports an error of the YAML parser. Such an error contains a line number, but no column. The only text of
+// the file that such an error quotes is the name of an anchor, which may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))
@@ -62,7 +61,7 @@ func (d *decoder) syntax(data []byte, err error) {
 		d.failAt(positionOfText(data, "*"+m[1]), "quote a value that begins with *", "an alias to an anchor that doesn't exist")
 		return
 	}
-	// The parser reports the line with the tab, or the line after it.
+	// The tab is in the line that the parser reports, or in the line before or after it.
 	for _, at := range []int{line, line - 1, line + 1} {
 		if at < 1 || at > len(lines) {
 			continue
@@ -83,7 +82,7 @@ func tabIndent(line []byte) (int, bool) {
 	return i + 1, i >= 0
 }
 
-// positionOfText returns the position at which a text first occurs in the file.
+// positionOfText returns the position of the first occurrence of a text in the file.
 func positionOfText(data []byte, text string) position {
 	before, _, ok := bytes.Cut(data, []byte(text))
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The test cases append their text to base, which ends in line 3 with the section platforms.
+// The test cases append their text to base, whose last line, line 3, is in the section platforms.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
 	const good = "listen: 127.0.0.1:8644, url: https://bot.example.com/telegram, secret: hidden_-1"

@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxApproval is the maximum time for which a question for approval may stay open. While a question is open, the turn
-// that asks it is kept. After a day, people no longer know what the question was about.
+// maxApproval is the longest time that a tool call may wait for a person's approval. Meanwhile, its turn stays in
+// memory. After a day, people no longer know what the question was about.
 const maxApproval = 24 * time.Hour
 
-// maxCursor is the maximum length of the cursor in characters. Each preview contains the cursor, so a long cursor
-// would leave less room for the text.
+// maxCursor is the maximum length of the cursor in characters. Each preview of a reply contains the cursor, so a long
+// cursor would leave less room for the text.
 const maxCursor = 16
 
 var (
@@ -25,7 +25,7 @@ var (
 	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// validate checks rules that involve several keys. validate skips keys for which an error was already reported.
+// validate checks rules that involve several keys. It skips keys for which an error has already been reported.
 func (d *decoder) validate(c *Config) {
 	d.validateModels(c.Models)
 	d.validateEndpoints(c.Endpoints)
@@ -70,7 +70,7 @@ func (d *decoder) validate(c *Config) {
 	}
 }
 
-// isValid reports whether the value at a path was decoded without an error.
+// isValid reports whether no error has been reported for the value at a path.
 func (d *decoder) isValid(path string) bool { return !d.invalid[path] }
 
 func (d *decoder) validateModels(models []Model) {
@@ -108,7 +108,7 @@ const (
 	adminToken  = "admin.token"
 )
 
-// minAdminToken is the minimum length of the admin token in bytes. Shorter tokens can be guessed.
+// minAdminToken is the recommended minimum length of the admin token in bytes. Shorter tokens can be guessed.
 const minAdminToken = 16
 
 func (d *decoder) validateAdmin(a Admin) {
@@ -139,8 +139,8 @@ func (d *decoder) validateAccess(a Access) {
 	}
 }
 
-// validateTranscription copies missing settings from the first model, because most providers of models also transcribe
-// speech.
+// validateTranscription validates the section transcription. It copies missing settings from the first model, because
+// most providers of models can also transcribe speech.
 func (d *decoder) validateTranscription(c *Config) {
 	t := &c.Transcription
 	if t.Model == "" {
@@ -195,8 +195,9 @@ func (d *decoder) validateCursor(path, cursor string) {
 
 const urlHint = "write it as https://host/path"
 
-// parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors don't quote the URL, because
-// it may contain a password. The errors tell the operator to set a password under key, not in the URL.
+// parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors that parseURL reports don't
+// quote the URL, because it may contain a password. They tell the operator to set a password with the key key, not in
+// the URL.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
@@ -210,8 +211,7 @@ func (d *decoder) parseURL(path, text, key string) *url.URL {
 	return u
 }
 
-// validateURL validates the base URL of an API and removes its trailing slash. validateURL returns nil if the URL is
-// invalid.
+// validateURL validates the base URL of an API and removes its trailing slash. It returns nil if the URL is invalid.
 func (d *decoder) validateURL(path string, base *string) *url.URL {
 	if d.isSet(path) && !d.isValid(path) {
 		return nil
@@ -247,8 +247,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// isPrivate reports whether a host is this machine or a machine in a private network. isPrivate accepts a name without
-// a dot, because such a name belongs to a local network or to a container.
+// isPrivate reports whether a host is this machine or a machine in a private network. A name without a dot counts as
+// private, because it belongs to a local network or to a container.
 func isPrivate(host string) bool {
 	if isLoopback(host) {
 		return true
