@@ -75,8 +75,8 @@ func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) 
 	return true, runConversation(ctx, conn, o, true)
 }
 
-// runConversation runs the conversation of a terminal with a hub, to which conn leads. If daemon is true, the hub
-// belongs to a daemon, which may restart during the conversation.
+// runConversation runs the conversation between a terminal and a hub. conn is connected to the hub. If daemon is true,
+// the hub belongs to a daemon, which may restart during the conversation.
 func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
 	capable := ui.Capable(o.In, o.Out, o.Env.Value)
 	hello := terminal.Hello{Session: o.Session, Dialect: terminal.For(o.Env.Value, capable)}
@@ -91,7 +91,7 @@ func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon b
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }() // the conversation has ended
+	defer func() { _ = client.Close() }() // ignore the error: the conversation has ended
 	if daemon && o.Config != "" && !sameFile(o.Config, welcome.Config) {
 		return fmt.Errorf("a daemon runs with the configuration %s, not with %s: %w", cmp.Or(terminal.Clean(welcome.Config), "of its own"), o.Config, ErrOtherConfig)
 	}

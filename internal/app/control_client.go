@@ -171,7 +171,7 @@ func ask[A any](ctx context.Context, r remote, method, path string, body any) (o
 	if err != nil {
 		return out, errors.Join(ctx.Err(), err)
 	}
-	defer func() { _ = resp.Body.Close() }() // the body was read
+	defer func() { _ = resp.Body.Close() }() // ignore the error: the body was read
 	if resp.StatusCode != http.StatusOK {
 		return out, refusal(resp)
 	}
@@ -226,8 +226,8 @@ func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 			return r.conn, r.conn.SetDeadline(time.Time{})
 		}
 		err = refusal(resp)
-		_ = resp.Body.Close() // the body was read
+		_ = resp.Body.Close() // ignore the error: the body was read
 	}
-	_ = r.conn.Close() // the error of the upgrade is more useful
+	_ = r.conn.Close() // return the error of the upgrade, which is more useful
 	return nil, err
 }

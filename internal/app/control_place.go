@@ -116,7 +116,7 @@ func withShortPath(path string, use func(string) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }() // nothing was written
+	defer func() { _ = dir.Close() }() // ignore the error: nothing was written
 	short := filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())))
 	if !exists(short) {
 		return fmt.Errorf("the path %s is longer than %d bytes, which no socket's may be: choose another directory with RUNTIME_DIRECTORY", path, maxSocketPath)

@@ -27,7 +27,7 @@ type Demo struct {
 // DemoOptions configures the demo.
 type DemoOptions struct {
 	Rate    float64       // how many tokens the model writes per second
-	Latency time.Duration // latency of each call to the platform
+	Latency time.Duration // time until the platform responds to a call
 	Env     config.Env
 	Log     *slog.Logger
 }
@@ -35,7 +35,7 @@ type DemoOptions struct {
 // demoKey is the API key that the demo's daemon sends to the stand-in of the model. demoKey protects nothing.
 const demoKey = "demo"
 
-// demoConfig is the configuration file of the demo. The addresses of the stand-ins are inserted later.
+// demoConfig is the configuration file of the demo. RunDemo inserts the addresses of the stand-ins.
 const demoConfig = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}

@@ -46,7 +46,7 @@ type doctor struct {
 	stat func(dir string, to *unix.Statfs_t) error // reads the free space of a file system
 }
 
-// DoctorOptions contains the inputs of Doctor.
+// DoctorOptions contains the options of Doctor.
 type DoctorOptions struct {
 	Config    string            // path of the configuration; empty: the default locations
 	Transport http.RoundTripper // used for every request; nil: the default transport

@@ -80,7 +80,7 @@ func (d *doctor) store(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{judgeOpenError(at, err)}
 	}
-	defer func() { _ = r.Close() }() // nothing was written
+	defer func() { _ = r.Close() }() // ignore the error: nothing was written
 	report, err := r.Check(ctx)
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("%s is damaged: %s", report.Path, strings.Join(report.Problems, "; "))
@@ -126,7 +126,7 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	_ = conn.Close() // nothing was sent
+	_ = conn.Close() // ignore the error: nothing was sent
 	return "it answers at its socket", true
 }
 
@@ -204,7 +204,7 @@ func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []findi
 			})
 			continue
 		}
-		_ = listener.Close() // the listener was never used
+		_ = listener.Close() // ignore the error: the listener was never used
 		found = append(found, finding{Check: "address " + l.Address, State: healthy, What: l.Key + " is free"})
 	}
 	return found

@@ -31,8 +31,8 @@ const maxLines = 700
 // one more path element, and "/..." for any number of path elements. The pattern "..." matches every package.
 type row struct {
 	Path     string
-	Imports  []string // allowed in all files of the package, including its tests
-	Tests    []string // also allowed in its tests
+	Imports  []string // packages that all its files may import, including its tests
+	Tests    []string // packages that only its tests may import, too
 	TestOnly bool     // only tests import the package, so it may import testing libraries
 }
 
@@ -408,7 +408,7 @@ func TestLayoutIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := map[string]string{} // from the path of each package to the imports that the document lists for it
+	drawn := map[string]string{} // maps the path of each package to the imports that the document lists for it
 	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {

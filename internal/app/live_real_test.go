@@ -21,7 +21,7 @@ func placeEnv(kind string) string {
 }
 
 // TestLive calls roundTrip for each platform whose tokens are in the environment. `make test-live` runs this test.
-// docs/operations.md says which variables to set. The answer stays in the chat.
+// docs/operations.md says which variables to set. TestLive leaves the answer in the chat.
 func TestLive(t *testing.T) {
 	env := config.Env(os.LookupEnv)
 	var wanted []string

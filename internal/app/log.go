@@ -24,7 +24,7 @@ type LogLevel struct{ slog.LevelVar }
 // Set sets the level to the configured one.
 func (l *LogLevel) Set(c config.Log) {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; the zero level is info
+	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; without one, the level is info
 	l.LevelVar.Set(level)
 }
 
@@ -142,7 +142,7 @@ const chatLogSize = 1 << 20
 // finds the error ids that people see. Otherwise the logger writes to Trouble, by default only warnings and errors.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; the zero level is info
+	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; without one, the level is info
 	if o.Question != "" || !ui.Capable(o.In, o.Out, o.Env.Value) {
 		if level == slog.LevelInfo {
 			level = slog.LevelWarn

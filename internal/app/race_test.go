@@ -17,7 +17,7 @@ import (
 func packagesOf(t *testing.T, kind ...string) (list []string) {
 	t.Helper()
 	script := filepath.Join("..", "..", "tools", "packages.sh")
-	out, err := exec.CommandContext(t.Context(), "sh", append([]string{script}, kind...)...).CombinedOutput() //nolint:gosec // a file of ours
+	out, err := exec.CommandContext(t.Context(), "sh", append([]string{script}, kind...)...).CombinedOutput() //nolint:gosec // the script is part of this repository
 	if err != nil {
 		t.Fatalf("%s %s: %v: %s", script, kind, err, out)
 	}

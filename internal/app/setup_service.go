@@ -75,7 +75,7 @@ func (s *setup) install(ctx context.Context) error {
 		if err := installProgram(); err != nil {
 			return fmt.Errorf("install program: %w", err)
 		}
-		if err := os.WriteFile(unitFile, deploy.Unit, 0o644); err != nil { //nolint:gosec // systemd and people read it
+		if err := os.WriteFile(unitFile, deploy.Unit, 0o644); err != nil { //nolint:gosec // systemd and people must be able to read it
 			return fmt.Errorf("install unit: %w", err)
 		}
 	}
@@ -147,7 +147,7 @@ func installProgram() error {
 	if err := os.WriteFile(programFile+".new", data, 0o755); err != nil { //nolint:gosec // everybody may run the program
 		return err
 	}
-	return errors.Join(os.Chmod(programFile+".new", 0o755), os.Rename(programFile+".new", programFile)) //nolint:gosec // the same
+	return errors.Join(os.Chmod(programFile+".new", 0o755), os.Rename(programFile+".new", programFile)) //nolint:gosec // everybody may run the program
 }
 
 func systemctl(ctx context.Context, args ...string) error {

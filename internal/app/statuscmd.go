@@ -159,7 +159,7 @@ func writeStatus(o Output, s DaemonStatus, now time.Time) error {
 	for _, e := range s.Endpoints {
 		since := "-"
 		if e.Since != nil {
-			since = e.Since.Local().Format(time.DateTime) //nolint:gosmopolitan // the operator is at this machine
+			since = e.Since.Local().Format(time.DateTime) //nolint:gosmopolitan // shown at this machine
 		}
 		rows = append(rows, []string{e.Name, e.Network, e.State, since, strconv.Itoa(e.Waiting), e.Error})
 	}

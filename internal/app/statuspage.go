@@ -44,7 +44,7 @@ type statusPage struct {
 	started  time.Time
 
 	mu   sync.Mutex
-	past admin.Status // only its fields Days, Conversations and Kept
+	past admin.Status // only the fields Days, Conversations and Kept are set
 	at   time.Time    // when past was read from the store
 }
 

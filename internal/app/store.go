@@ -73,7 +73,7 @@ func (l location) read(ctx context.Context) (storeReader, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal()})
 		if err != nil {
-			return nil, err // avoid a storeReader that contains a nil store
+			return nil, err // return a nil interface, not one that contains a nil pointer
 		}
 		return s, nil
 	}
@@ -82,7 +82,7 @@ func (l location) read(ctx context.Context) (storeReader, error) {
 		return nil, errNoStore(l.file())
 	}
 	if err != nil {
-		return nil, err // avoid a storeReader that contains a nil store
+		return nil, err // return a nil interface, not one that contains a nil pointer
 	}
 	return r, nil
 }
@@ -103,7 +103,7 @@ func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
 		if err != nil {
-			return nil, err // avoid a keptStore that contains a nil store
+			return nil, err // return a nil interface, not one that contains a nil pointer
 		}
 		return s, nil
 	}
@@ -112,7 +112,7 @@ func (l location) write(ctx context.Context) (keptStore, error) {
 	}
 	s, err := store.Open(ctx, store.Options{Path: l.file()})
 	if err != nil {
-		return nil, err // avoid a keptStore that contains a nil store
+		return nil, err // return a nil interface, not one that contains a nil pointer
 	}
 	return s, nil
 }
@@ -161,7 +161,7 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 	defer opened()
 	s, err := store.Open(ctx, o)
 	if err != nil {
-		return nil, err // avoid a keptStore that contains a nil store
+		return nil, err // return a nil interface, not one that contains a nil pointer
 	}
 	a.pings = append(a.pings, s.Ping)
 	return s, nil

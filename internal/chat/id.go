@@ -47,7 +47,7 @@ type MessageRef struct {
 	ID     MessageID // empty if the platform returned no id; the message can't be edited then
 }
 
-// Person is a user of one endpoint.
+// Person identifies a person who writes to one endpoint.
 type Person struct {
 	Endpoint EndpointID
 	User     UserID

@@ -40,7 +40,7 @@ const (
 // Sender is the author of a received message.
 type Sender struct {
 	ID   UserID
-	Name string // for display only; never used as an identity
+	Name string // only shown to people; does not identify the sender
 	Bot  bool   // the sender is another bot
 }
 
@@ -95,10 +95,10 @@ type Quote struct {
 
 // Screen contains what an adapter needs for answering a message itself, before the message is stored.
 type Screen struct {
-	// Refusal returns the text for a sender who has no access, and "" for everybody else. Refusal never waits for the
-	// store.
+	// Refusal returns the text with which the adapter answers a sender who has no access, and "" for everybody else.
+	// Refusal never waits for the store.
 	Refusal func(Inbound) string
-	// Unstored returns the text for a sender whose message could not be stored.
+	// Unstored returns the text with which the adapter answers if a message could not be stored.
 	Unstored func() string
 	// Commands returns the commands that people can use.
 	Commands func() []CommandSpec
@@ -115,7 +115,7 @@ type Attachment struct {
 type CommandSpec struct {
 	Name        string // in lower case, without slash
 	Description string // one line
-	Argument    string // what may follow the name, in one word; empty: nothing
+	Argument    string // one word for what may follow the name; empty: nothing may follow
 	Asks        bool   // a question must follow the name; for platforms where people can ask only with a command
 	Admin       bool   // only for admins, and only in private chats
 	Alone       bool   // the platform may hide the answer from everybody but the asker

@@ -197,14 +197,14 @@ func (u *Usage) Add(v Usage) {
 	u.Estimated = u.Estimated || v.Estimated
 }
 
-// UsageOf selects usage. A field with its zero value does not restrict the selection.
+// UsageOf is a query for stored token usage. A field with its zero value does not restrict the result.
 type UsageOf struct {
 	Conversation Conversation
 	Person       Person
 	From, To     time.Time // when the usage was stored: not before From, and before To
 }
 
-// Used is a sum of usages.
+// Used is the sum of several Usages.
 type Used struct {
 	Usage        // Model is empty
 	Turns int    // number of turns with usage
@@ -222,7 +222,7 @@ const (
 // PairingRequest is the request of a person who has no access yet and has received a code.
 type PairingRequest struct {
 	Person
-	Name string // for display only; never used as an identity
+	Name string // only shown to people; does not identify the person
 	Code string
 	At   time.Time
 }
@@ -249,7 +249,7 @@ const (
 	// PartResent: the message exists, but the reply is being sent again in shorter messages. Source is still the
 	// Markdown that the message showed before, so that the Sources of all parts are together the whole text.
 	PartResent PartState = "resent"
-	PartGone   PartState = "gone"   // deleted
+	PartGone   PartState = "gone"   // it was deleted
 	PartFrozen PartState = "frozen" // another message has replaced it, and telex must still delete it
 )
 
@@ -278,7 +278,7 @@ type Block struct {
 	Scope   Scope
 	Ops     Op // 0: all kinds of calls
 	Chat    ChatID
-	Thread  ThreadID // only with ScopeThread
+	Thread  ThreadID // set only if Scope is ScopeThread
 	Message MessageID
 	Until   time.Time
 }

@@ -44,7 +44,7 @@ type Fetch struct {
 	AllowDomains []string `yaml:"allow_domains"` // domains whose pages the model may read without approval
 }
 
-// MCPServer is an MCP server: a command to start, or a URL.
+// MCPServer configures an MCP server, which is either a command that telex starts or a URL.
 type MCPServer struct {
 	Name        string            `yaml:"name" required:"true"`
 	Command     string            `yaml:"command"`

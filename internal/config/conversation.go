@@ -21,8 +21,8 @@ const (
 type Conversations struct {
 	Busy          string        `yaml:"busy" enum:"interrupt|queue|steer"`
 	MaxQueued     int           `yaml:"max_queued" min:"1" max:"1000"` // maximum number of waiting messages per conversation
-	FollowThreads bool          `yaml:"follow_threads"`                // no mention is needed in threads and reply chains with the bot
-	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // what happens if a question that is being answered is edited
+	FollowThreads bool          `yaml:"follow_threads"`                // no mention needed in threads or reply chains with the bot
+	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // effect of editing a question that is being answered
 	MaxAge        time.Duration `yaml:"max_age"`                       // after a restart, older messages get a note, not an answer
 	Retention     time.Duration `yaml:"retention" allow:"zero"`        // older history is deleted; 0: never
 	Overrides     []Override    `yaml:"overrides"`

@@ -30,7 +30,7 @@ var (
 // validateEndpoints validates each endpoint. It also checks that no two endpoints use the same account: two receivers
 // with the same token would interrupt each other again and again.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	first := make(map[[3]string]string) // from each value that must be unique to the first endpoint that has it
+	first := make(map[[3]string]string) // maps each value that must be unique to the first endpoint that has it
 	for _, e := range endpoints {
 		at := join("platforms", e.Name)
 		own := func(key, what, hint string, id [3]string) {

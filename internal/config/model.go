@@ -1,6 +1,6 @@
 package config
 
-// Model is one entry of the list of models.
+// Model configures one of the models.
 type Model struct {
 	Name            string            `yaml:"name" required:"true"` // the name that people see and choose with /model
 	API             string            `yaml:"api" enum:"chat_completions|responses"`
@@ -11,7 +11,7 @@ type Model struct {
 	MaxOutputTokens int               `yaml:"max_output_tokens" min:"0" max:"100000000"` // in tokens; 0: the provider's limit
 	Temperature     *float64          `yaml:"temperature" min:"0" max:"2"`               // nil: the provider's default
 	Stream          bool              `yaml:"stream"`
-	Headers         map[string]Secret `yaml:"headers"` // added to every request
+	Headers         map[string]Secret `yaml:"headers"` // HTTP headers that telex adds to every request
 }
 
 func (m *Model) setDefaults() {

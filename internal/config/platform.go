@@ -21,7 +21,7 @@ const (
 
 // Endpoint is a configured bot account on a platform, or an API server.
 type Endpoint struct {
-	Name string // its key in the section platforms
+	Name string // the endpoint's key in the section platforms
 	Kind string
 	// Settings has a type that depends on Kind: *Telegram, *Discord, *Slack, *WhatsApp, *HomeAssistant or *APIServer.
 	Settings any
@@ -97,7 +97,7 @@ type HomeAssistant struct {
 	WatchAll       bool          `yaml:"watch_all"`
 	IgnoreEntities []string      `yaml:"ignore_entities"`       // never reported, even if a Watch key selects them
 	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // minimum time between two reports of the same entity
-	Notify         string        `yaml:"notify"`                // the notify entity or action to use; empty: persistent notifications
+	Notify         string        `yaml:"notify"`                // notify entity or action to use; empty: persistent notifications
 }
 
 // Endpoints is the section platforms, in the order of config.yaml.

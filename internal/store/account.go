@@ -24,7 +24,7 @@ const (
 
 // AccountOptions selects and groups usage.
 type AccountOptions struct {
-	From, To time.Time      // range of the storage time: From is included, To is excluded; zero: no bound
+	From, To time.Time      // when the usage was stored: not before From, and before To; zero: no bound
 	By       []UsageBy      // grouping properties; they also define the order of the rows; empty: one row for all usage
 	Zone     *time.Location // time zone that defines days; nil: UTC
 }
@@ -37,7 +37,7 @@ type Account struct {
 
 // AccountRow is the usage of one group. A field is zero if AccountOptions.By does not contain its property.
 type AccountRow struct {
-	Day          string // as 2006-01-02
+	Day          string // in the format 2006-01-02
 	Person       chat.Person
 	Conversation chat.Conversation
 	Model        string
@@ -67,7 +67,7 @@ func (o AccountOptions) Sum(usage iter.Seq[UsageRow]) Account {
 		o.Zone = time.UTC
 	}
 	var total sum
-	sums := make(map[AccountRow]*sum) // by group
+	sums := make(map[AccountRow]*sum) // the sum of each group
 	for u := range usage {
 		key := o.key(u)
 		if sums[key] == nil {

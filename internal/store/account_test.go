@@ -24,10 +24,10 @@ func testAccount(t *testing.T, new newKept) {
 		return chat.Usage{Model: model, Prompt: prompt, Cached: 1, Completion: 2, Reasoning: 1, Calls: 1}
 	}
 	slack := chat.Conversation{Endpoint: "slack", Chat: "C1", Thread: "t"}
-	used("1", private("1"), "u", of("small", 10), of("large", 20)) // 03:04:05
+	used("1", private("1"), "u", of("small", 10), of("large", 20)) // at 03:04:05
 	used("2", private("1"), "u", of("small", 1))
 	used("3", private("9"), "e", of("small", 100))
-	clock.advance(20*time.Hour + 30*time.Minute) // 23:34:05
+	clock.advance(20*time.Hour + 30*time.Minute) // the clock now shows 23:34:05
 	evening := clock.now()
 	guess := of("small", 1000)
 	guess.Estimated = true
@@ -141,7 +141,7 @@ func TestAccountAddsUp(t *testing.T) {
 func TestOlderStoreHasNoAccount(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
-	old(t, path, 4) // schema 4 has no table for usage
+	old(t, path, 4) // Account must fail, because schema 4 has no table for usage
 	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

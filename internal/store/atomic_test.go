@@ -120,7 +120,7 @@ func seed(f *fixture, s *store.Store) {
 	}
 }
 
-// After Close, calls on the store fail, but do not panic.
+// After Close, the calls must fail, but must not panic.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -140,7 +140,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// If a file is damaged while the store is open, Check reports the damage, and a call that reads a damaged page fails.
+// A file is damaged while the store is open. Check must report the damage, and a call that reads a damaged page must
+// fail.
 func TestDamageWhileOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

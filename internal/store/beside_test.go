@@ -71,8 +71,8 @@ func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	return nil
 }
 
-// Fifty conversations continue while a hundred backups are made one after the other. No Accept waits for a backup or
-// for an erasure: neither on a fast disk, nor on a disk on which every sync takes 200 ms.
+// Fifty conversations continue while a hundred backups are made one after the other. No call of Accept may wait for a
+// backup or for an erasure: neither on a fast disk, nor on a disk on which every sync takes 200 ms.
 func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measures time
 	for _, sync := range []time.Duration{0, 200 * time.Millisecond} {
 		t.Run("sync="+sync.String(), func(t *testing.T) { measureAccepts(t, sync) })
@@ -90,7 +90,7 @@ func others(t *testing.T) (stop func() time.Duration) {
 	}
 	quit, worst := make(chan struct{}), make(chan time.Duration)
 	go func() {
-		defer file.Close() //nolint:errcheck // its content does not matter
+		defer file.Close() //nolint:errcheck // the file's content does not matter
 		const rest = 20 * time.Millisecond
 		most := time.Duration(0)
 		for next := time.Now().Add(rest); ; next = time.Now().Add(rest) {
@@ -241,7 +241,7 @@ func TestErasedDataIsOverwrittenAtTheNextStart(t *testing.T) {
 	}
 }
 
-// Reads do not wait for writes.
+// Reads must not wait for writes.
 func TestReadsDoNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)

@@ -14,7 +14,7 @@ func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) 
 	})
 }
 
-// Blocks returns the blocks of an endpoint that have not ended.
+// Blocks returns the rate-limit blocks of an endpoint that have not ended.
 func (r *Reader) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
 	return resultOf(ctx, r.view, "read blocks", func(t *tx) []chat.Block {
 		return rows(t, func(b *chat.Block) []any {

@@ -45,7 +45,7 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		t.exec(shortenMoves, to, e, from)
 		t.exec(outdateChats, e, from, to)
 		// The rate-limit blocks of the old id apply to the new id. If both ids have a block for the same calls, the
-		// longer block applies.
+		// block that ends later applies.
 		t.exec(copyBlocks, to, e, from)
 		t.exec(deleteBlocks, e, from)
 		type conversation struct {

@@ -28,8 +28,8 @@ func AwaitErased(ctx context.Context, s *Store) { s.by.log.waitErased(ctx, s.by.
 // Writer returns the connection that writes. A test may use it only while the test makes no other call.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
 
-// ReserveSize is the size in bytes of the reserve file, which only occupies space. The store deletes it when the disk
-// is full.
+// ReserveSize is the size in bytes of the reserve file, which only occupies space. The store deletes this file when
+// the disk is full.
 const ReserveSize = reserveSize
 
 // KeepEvery is the minimum time between two attempts to create the reserve file again.

@@ -130,7 +130,7 @@ func TestRefusedMessagesBeginNothing(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // all calls wait for the writer
+		synctest.Wait() // now all calls wait for the writer
 		release()
 		wg.Wait()
 		if n := store.Commits(s) - before; n != 0 {

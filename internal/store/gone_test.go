@@ -34,7 +34,7 @@ func TestErasedDataIsOverwritten(t *testing.T) {
 			t.Parallel()
 			f, s, _ := newFixture(t)
 			c := private("1")
-			long := secret + string(bytes.Repeat([]byte(" and more"), 2000)) // over several pages
+			long := secret + string(bytes.Repeat([]byte(" and more"), 2000)) // fills several pages
 			f.run("0", c, "u", "")
 			f.must(f.Note(t.Context(), "0", step(chat.StepAnswered, "call", long)))
 			f.must(f.End(t.Context(), "0", chat.Growth{}))

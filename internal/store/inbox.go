@@ -13,9 +13,10 @@ import (
 // inboxPending is the state of a received message that belongs to no turn yet.
 const inboxPending = "pending"
 
-// Accept stores a received message and the endpoint's resume cursor. After Accept has returned, the adapter may
-// acknowledge the message to the platform. fresh is false if the message was already stored; then only the cursor is
-// stored. If the message has no cursor, the endpoint's cursor does not change.
+// Accept stores a received message and the endpoint's resume cursor, which is the position from which the endpoint
+// continues to receive after a restart. After Accept has returned, the adapter may acknowledge the message to the
+// platform. fresh is false if the message was already stored; then only the cursor is stored. If the message has no
+// cursor, the endpoint's cursor does not change.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -35,8 +36,8 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 // these chats for missed messages, which takes one or two minutes for MaxPlaces chats.
 const MaxPlaces = 200
 
-// MaxSent is the maximum number of sent messages that Resume returns. An endpoint sends fewer messages during the time
-// in which the outcome of a create can be unknown.
+// MaxSent is the maximum number of sent messages that Resume returns. After a call that sent a message, its outcome
+// can stay unknown for some time. An endpoint sends fewer messages than MaxSent during that time.
 const MaxSent = 2000
 
 // Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message, the
@@ -110,7 +111,7 @@ func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 type MessageRow struct {
 	chat.Pending
 	Row    int64
-	Turn   string      // in a list for several turns: id of the turn that answers the message
+	Turn   string      // id of the turn that answers the message; set only in lists for several turns
 	Origin chat.ChatID // the chat's id when the message was accepted
 	Body   []byte
 }
@@ -138,8 +139,8 @@ type candidate struct {
 	acceptedAt int64
 }
 
-// unfinishedMessages returns the messages with this id, the most likely one first. Two messages can have the same id
-// if two chats were merged by a move.
+// unfinishedMessages returns the unfinished messages with this id, first the one that the caller most likely means.
+// Two messages can have the same id only if two chats were merged by a move.
 func (t *tx) unfinishedMessages(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.state, &c.acceptedAt} }, findUnfinished, conversation, id)
 }

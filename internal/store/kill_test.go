@@ -116,7 +116,7 @@ func TestKill(t *testing.T) {
 // runAndKill runs the worker process, and kills it after the given time or number of steps.
 func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps int, heard said) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait) // kills the process at its deadline
+	ctx, cancel := context.WithTimeout(t.Context(), wait) // when ctx ends, the process is killed
 	defer cancel()
 	child := exec.CommandContext(ctx, os.Args[0])
 	child.Env = append(os.Environ(), roleVariable+"=work", pathVariable+"="+path, firstVariable+"="+strconv.Itoa(first))

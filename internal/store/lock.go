@@ -30,7 +30,7 @@ func takeLock(path, held string) (*lock, error) {
 			return nil, err
 		}
 		if err = giveToOwner(name); err != nil {
-			_ = f.Close() // nothing was written
+			_ = f.Close() // ignore the error: nothing was written
 		}
 	}
 	if err != nil {
@@ -38,7 +38,7 @@ func takeLock(path, held string) (*lock, error) {
 	}
 	if err := tryLock(f); err != nil {
 		err = explainLock(held, name, f, err)
-		_ = f.Close() // nothing was written
+		_ = f.Close() // ignore the error: nothing was written
 		return nil, err
 	}
 	l := &lock{file: f}
@@ -85,7 +85,7 @@ func CheckLock(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // nothing was written; closing also drops the lock
+	defer func() { _ = f.Close() }() // ignore the error: nothing was written; closing also drops the lock
 	if err := tryLock(f); err != nil {
 		return explainLock(path, name, f, err)
 	}

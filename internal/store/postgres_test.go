@@ -167,7 +167,7 @@ func answers(f *fixture, s operable) map[string]string {
 	for _, i := range sessions {
 		session, entries, err := s.Transcript(ctx, i.Conversation)
 		for k := range entries {
-			entries[k].Turn = "" // a copied entry without a turn gets a turn
+			entries[k].Turn = "" // ignore the turn: Copy invents one for an entry that has none
 		}
 		note("transcript of "+i.Conversation.String(), err, session, entries)
 	}

@@ -20,7 +20,7 @@ type slowDisk struct {
 	mu     sync.Mutex
 	dirs   map[string]*slowDir
 	files  map[uintptr]slowFile // the key is SQLite's file handle
-	tables map[uintptr]uintptr  // from each of SQLite's method tables for files to its slow version
+	tables map[uintptr]uintptr  // maps each of SQLite's method tables for files to its slow version
 }
 
 // slowFile is an open file in a slow directory.

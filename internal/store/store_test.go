@@ -187,7 +187,7 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // all calls wait for the writer
+		synctest.Wait() // now all calls wait for the writer
 		leave()
 		synctest.Wait()
 		release()

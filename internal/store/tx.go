@@ -89,8 +89,8 @@ func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error
 	return t.err
 }
 
-// resultOf calls run, which is view, update or a similar function, with do, and returns the result of do. After an
-// error, resultOf returns the zero value.
+// resultOf calls run with do, and returns the result of do. run is view, update or a similar method. After an error,
+// resultOf returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {

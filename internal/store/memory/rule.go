@@ -53,7 +53,7 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 	if from == to || s.moved[place{e, from}] == to {
 		return nil
 	}
-	delete(s.moved, place{e, to}) // the chat may have had the id to before
+	delete(s.moved, place{e, to}) // in case to is one of the chat's earlier ids
 	s.moved[place{e, from}] = to
 	for old, now := range s.moved {
 		if old.endpoint == e && now == from {

@@ -17,7 +17,7 @@ const (
 	// context window is large enough for more. Without a limit, a process that runs for months would use more and more
 	// memory.
 	keptMessages = 1000
-	// keptUsage is the maximum number of usage rows that the store keeps in total. One day has fewer rows.
+	// keptUsage is the maximum number of usage rows that the store keeps in total. One day adds fewer rows.
 	keptUsage = 10000
 )
 

@@ -82,8 +82,8 @@ func (m *meter) of(n int, do func(i int) error) cost {
 	return cost{trips / n, (m.read() - rows) / n}
 }
 
-// fill runs statements that fill the database. They run on the metered connection, so that the server has counted the
-// rows that they read before the next measurement begins.
+// fill runs statements that fill the database. They run on the metered connection, so that the server counts the rows
+// that they read before the next measurement, not during it.
 func (m *meter) fill(statements ...string) {
 	m.Helper()
 	for _, one := range statements {

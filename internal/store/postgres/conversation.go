@@ -26,9 +26,9 @@ func (t *tx) take(c chat.Conversation) int64 {
 	return t.ensure(b, holdConversation, c)
 }
 
-// ensure runs the queued queries of b, and then query, which finds and locks the conversation's row. ensure returns
-// the row's id. Another transaction may create or delete the row at any time, so ensure creates the row if it is
-// missing and repeats query until it finds the row.
+// ensure first runs the queries in the batch b, and then query, which finds and locks the conversation's row. ensure
+// returns the row's id. Another transaction may create or delete the row at any time, so ensure creates the row if it
+// is missing and repeats query until it finds the row.
 func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) {
 	for {
 		found := false
@@ -69,7 +69,7 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		t.queue(shortenMoves, e, from, to)
 		t.queue(outdateChats, e, from, to)
 		// The rate-limit blocks of the old id apply to the new id. If both ids have a block for the same calls, the
-		// longer block applies.
+		// block that ends later applies.
 		t.queue(copyBlocks, e, from, to)
 		t.queue(deleteBlocks, e, from)
 		type conversation struct {

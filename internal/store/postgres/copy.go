@@ -91,7 +91,7 @@ type table struct {
 	name    string
 	from    string   // the table's name in SQLite; empty: the same name
 	order   string   // order in which the rows are copied; empty: any order
-	numbers bool     // the table has an id that counts up
+	numbers bool     // the database assigns increasing ids to the rows
 	columns []column // the copied columns
 	extra   []string // further columns that are read from SQLite, because finish needs them
 	// finish computes the PostgreSQL row from the values that were read. If finish is nil, the row consists of these

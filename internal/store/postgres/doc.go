@@ -8,9 +8,9 @@
 // not register, such as an operator's command, owns no chat and may always write.
 //
 // The tables of unfinished work (turn, inbox and forwarded) have a column "given". It contains the id of the replica
-// to which the work was given, or 0. A transaction that changes the owner of a chat locks the chat's row FOR UPDATE
-// and sets given to 0 in the chat's unfinished work. Take finds work by the column "given", which has an index in each
-// table. So Take does not read work that other replicas already have.
+// to which Take has given the work, or 0. A transaction that changes the owner of a chat locks the chat's row FOR
+// UPDATE, and sets the column "given" to 0 for the chat's unfinished work. Take finds work by the column "given",
+// which has an index in each table. So Take does not read work that other replicas already have.
 //
 // Signals between replicas are sent with NOTIFY after the commit, in the same round trip. The signals are not part of
 // the transaction, because PostgreSQL commits transactions with signals only one after the other.

@@ -14,11 +14,12 @@ import (
 	"telex/internal/store"
 )
 
-// Accept stores a received message and the endpoint's resume cursor. After Accept has returned, the adapter may
-// acknowledge the message to the platform. fresh is false if the message was already stored; then only the cursor is
-// stored. If the message has no cursor, the endpoint's cursor does not change. If an earlier call stored the message
-// but the response was lost, fresh is true. If the chat of a new message has no live owner, Accept makes a replica
-// that runs the endpoint its owner. Accept sends the owner a signal.
+// Accept stores a received message and the endpoint's resume cursor, which is the position from which the endpoint
+// continues to receive after a restart. After Accept has returned, the adapter may acknowledge the message to the
+// platform. fresh is false if the message was already stored; then only the cursor is stored. If the message has no
+// cursor, the endpoint's cursor does not change. If an earlier call stored the message but the response was lost,
+// fresh is true. If the chat of a new message has no live owner, Accept makes a replica that runs the endpoint its
+// owner. Accept sends the owner a signal.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -65,8 +66,8 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 // maxTurns is the number of turns in which Resume looks for the chats that were used last.
 const maxTurns = 10 * store.MaxPlaces
 
-// maxReceived is the maximum number of received messages that Resume returns. People write fewer messages during the
-// time in which the outcome of a create can be unknown.
+// maxReceived is the maximum number of received messages that Resume returns. After a call that sent a message, its
+// outcome can stay unknown for some time. People write fewer messages than maxReceived during that time.
 const maxReceived = 500
 
 // Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message,
@@ -143,8 +144,8 @@ type candidate struct {
 	acceptedAt time.Time
 }
 
-// unfinished returns the unfinished messages with this id, the most likely one first. Two messages can have the same
-// id only if two chats were merged by a move.
+// unfinished returns the unfinished messages with this id, first the one that the caller most likely means. Two
+// messages can have the same id only if two chats were merged by a move.
 func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
 }

@@ -134,7 +134,7 @@ func (s *Store) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
 	return resultOf(ctx, s.view, "read facts", func(t *tx) []chat.Fact { return t.facts(&pgx.Batch{}, p) })
 }
 
-// facts runs the queued queries of b, and then returns the facts of a person.
+// facts first runs the queries in the batch b, and then returns the facts of a person.
 func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 	type fact struct {
 		chat.Fact

@@ -52,7 +52,7 @@ type tx struct {
 	on      *pgx.Conn
 	began   bool
 	queued  *pgx.Batch      // statements for the next round trip, whose results are not needed
-	ctx     context.Context //nolint:containedctx // of the call
+	ctx     context.Context //nolint:containedctx // the context of the call
 	now     time.Time
 	self    chat.ReplicaID // 0: this process is not a replica
 	ahead   time.Duration  // by how much this process's clock is ahead of the server's
@@ -65,7 +65,7 @@ type tx struct {
 // effect.
 type call struct {
 	what   string
-	kind   string // for Options.Observe
+	kind   string // the kind that is passed to Options.Observe
 	once   bool   // the call must not take effect twice, so its transaction stores the token
 	key    string // only if once is set: calls with the same key are repetitions of one call; empty: callers don't repeat the call
 	alone  bool   // no other writing transaction may run at the same time
@@ -94,8 +94,8 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	return err
 }
 
-// resultOf calls run, which is view, update or a similar function, with do, and returns the result of do. After an
-// error, resultOf returns the zero value.
+// resultOf calls run with do, and returns the result of do. run is view, update or a similar method. After an error,
+// resultOf returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	err := run(ctx, what, func(t *tx) {
