@@ -180,7 +180,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		a.down.add("control socket", func() error { end(); return nil })
 	}
 	joined := func() {}
-	if a.shared != nil { // Run of the gateway first waits until the database can be reached
+	if a.shared != nil { // gateway.Run first waits until the database can be reached
 		joined = supervisor.starting(ctx, "joining the other daemons")
 	}
 	err = a.gateway.Run(ctx, func() {

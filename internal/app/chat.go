@@ -249,7 +249,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 	return out[max(0, len(out)-maxLines):], nil
 }
 
-// stop stops the gateway, if there is one. It returns err, or, if err is nil, the error of the gateway.
+// stop stops the gateway, if there is one. stop returns err, or, if err is nil, the error of the gateway.
 func (l *ownGateway) stop(err error) error {
 	if l == nil {
 		return err

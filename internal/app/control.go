@@ -17,8 +17,8 @@ import (
 	"telex/internal/config"
 )
 
-// errNotRoot means that a user other than root has tried to pass a configuration to the daemon. If the user as whom
-// the daemon runs could do this, so could other programs that run as this user, such as MCP servers.
+// errNotRoot means that a user other than root has tried to pass a configuration to the daemon. If the daemon's own
+// user could do this, so could other programs that run as this user, such as MCP servers.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
 // peerKey is the context key for the id of the Unix user who opened a connection.

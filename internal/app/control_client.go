@@ -81,7 +81,7 @@ func operateReadOnly(ctx context.Context, env config.Env, use func(operations) e
 	return use(&localAdmin{policy: policy})
 }
 
-// readOnly is a store for commands that only read. Its methods that would write return an error.
+// readOnly is a store for commands that only read. The methods of readOnly that would write return an error.
 type readOnly struct{ storeReader }
 
 var errReadOnly = errors.New("the store is open for reading")

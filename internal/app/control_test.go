@@ -19,7 +19,7 @@ import (
 	"telex/internal/config"
 )
 
-// clerk implements operations like a daemon whose store contains no people. It records what it was asked to delete.
+// clerk implements operations like a daemon whose store contains no people. clerk records what it was asked to delete.
 type clerk struct{ deleted Deletion }
 
 func (c *clerk) pairing(context.Context) (Pairing, error) { return Pairing{}, nil }
@@ -38,8 +38,8 @@ func (c *clerk) delete(_ context.Context, d Deletion) (Deleted, error) {
 	return Deleted{Messages: 3}, nil
 }
 
-// listening serves a control socket until the test ends. It returns the socket's path and the clerk that executes the
-// operations.
+// listening serves a control socket until the test ends. listening returns the socket's path and the clerk that
+// executes the operations.
 func listening(t *testing.T, attach func(context.Context, net.Conn) error) (string, *clerk) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), strings.Repeat("d", 120), "x.sock")

@@ -54,10 +54,10 @@ type DoctorOptions struct {
 	stat func(dir string, to *unix.Statfs_t) error // nil: the system call statfs
 }
 
-// Doctor checks everything that the daemon needs. It writes the results, and for each problem how to fix it. Doctor
-// changes nothing. It asks each model a short question, which costs a few tokens, and asks each platform for the bot's
-// account. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the configuration is
-// invalid, Doctor returns the configuration's errors.
+// Doctor checks everything that the daemon needs. Doctor writes the results, and for each problem how to fix it.
+// Doctor changes nothing. Doctor asks each model a short question, which costs a few tokens, and asks each platform
+// for the bot's account. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the
+// configuration is invalid, Doctor returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {
 	if do.Transport == nil {
 		do.Transport = http.DefaultTransport

@@ -111,8 +111,8 @@ func (p *patient) examine(text string, do DoctorOptions) ([]finding, error) {
 }
 
 // late is a transport that changes the header Date in each response, as if the server's clock were an hour and 30
-// seconds behind. Date contains only whole seconds, but because of the 30 seconds, the measured difference is
-// certainly more than an hour and less than an hour and a minute.
+// seconds behind. Date contains only whole seconds. Because of the 30 seconds, the measured difference is nevertheless
+// certain to be between 60 and 61 minutes.
 type late struct{}
 
 // RoundTrip implements http.RoundTripper.

@@ -159,7 +159,7 @@ type violation struct {
 
 func (v violation) String() string { return fmt.Sprintf("%s: %s: %s", v.At, v.What, v.Why) }
 
-// check applies every rule to pkgs. It returns the violations, sorted by file name and line.
+// check applies every rule to pkgs. check returns the violations, sorted by file name and line.
 func check(table []row, pkgs []pkg) []violation {
 	var found []violation
 	for _, p := range pkgs {
@@ -290,8 +290,8 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// stateVars returns the variables of d that could hold state. It leaves out blank variables, errors, compiled regular
-// expressions, embedded files, and the variable of main into which the linker writes the version.
+// stateVars returns the variables of d that could hold state. stateVars leaves out blank variables, errors, compiled
+// regular expressions, embedded files, and the variable of main into which the linker writes the version.
 func stateVars(packageName string, d *ast.GenDecl) []*ast.Ident {
 	var found []*ast.Ident
 	for _, spec := range d.Specs {

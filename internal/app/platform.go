@@ -69,7 +69,7 @@ func (a *App) endpoints(p *parts) []gateway.Endpoint {
 	return out
 }
 
-// network returns the name of a kind of platform as people write it.
+// network returns the usual spelling of a platform's name, such as WhatsApp.
 func network(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack",

@@ -77,9 +77,9 @@ func isTest(d *ast.FuncDecl) bool {
 	})
 }
 
-// `make test` must run every test. It must use the race detector for packages with concurrent code, except for files
-// that exclude it. It must test packages that read the whole environment a second time, with streaming switched off by
-// the environment.
+// `make test` must run every test. `make test` must use the race detector for packages with concurrent code, except
+// for files that exclude the race detector. `make test` must test packages that read the whole environment a second
+// time, with streaming switched off by the environment.
 func TestLayoutRunsWhatItMust(t *testing.T) {
 	t.Parallel()
 	raced, unraced, environment := packagesOf(t, "raced"), packagesOf(t, "unraced"), packagesOf(t, "environment")

@@ -82,7 +82,7 @@ var (
 	errNotReloaded = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload applies the changes in the configuration. It reads the daemon's configuration file again, or uses passed
+// Reload applies the changes in the configuration. Reload reads the daemon's configuration file again, or uses passed
 // instead if passed is not nil. Reload interrupts no turn and no request. If Reload fails, nothing has changed, and
 // the error wraps errNotReloaded.
 func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {

@@ -73,7 +73,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	}
 }
 
-// print writes one line about a visible change. It reports whether the change was a sent or edited text.
+// print writes one line about a visible change. print reports whether the change was a sent or edited text.
 func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
@@ -133,8 +133,8 @@ func (d *Demo) shown(asked int) shown {
 	return s
 }
 
-// checkFinal prints the visible reply and a summary. It fails with ErrNotExact if the reply differs from the model's
-// answer.
+// checkFinal prints the visible reply and a summary. checkFinal fails with ErrNotExact if the reply differs from the
+// model's answer.
 func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	s, model := d.shown(asked), d.request()
 	fmt.Fprintf(w, "\n%s\n\n", strings.Join(s.texts, "\n--- next message ---\n"))

@@ -150,8 +150,8 @@ func newTranscript(c chat.Conversation, s chat.Session, entries []chat.Entry) (t
 	return t, nil
 }
 
-// writeTranscript writes a transcript as text. It removes control characters, because they could control the
-// operator's terminal.
+// writeTranscript writes a transcript as text. writeTranscript removes control characters, because they could control
+// the operator's terminal.
 func writeTranscript(w io.Writer, t transcript) error {
 	var b strings.Builder
 	if t.Summary != "" {

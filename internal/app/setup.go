@@ -193,8 +193,8 @@ func (s *setup) fromEnvironment(name string) (string, error) {
 	return value, nil
 }
 
-// variable returns name if the configuration must refer to the environment variable name instead of containing a
-// value. variable returns "" for a value that is no secret, and if secrets are written to files.
+// variable returns name, which is the name of an environment variable, if the configuration must refer to this
+// variable. Otherwise the configuration contains the value or refers to a secret file, and variable returns "".
 func (s *setup) variable(secret bool, name string) string {
 	if secret && s.o.InEnvironment {
 		return name
@@ -272,7 +272,7 @@ func (s *setup) people(ctx context.Context) error {
 	return nil
 }
 
-// check parses a draft as the daemon would, calls examine to check it, and writes the findings. It returns true if
+// check parses a draft as the daemon would, calls examine to check it, and writes the findings. check returns true if
 // there are no problems.
 func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
 	dir, err := os.MkdirTemp("", "telex-setup-")
@@ -301,8 +301,8 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	return well, Output{Results: s.out.Remarks}.findings(found)
 }
 
-// secretsOnly looks up an environment variable when a draft is checked. It hides variables that only this process has,
-// so that the check sees what the daemon will see.
+// secretsOnly looks up an environment variable when a draft is checked. secretsOnly hides variables that only this
+// process has, so that the check sees what the daemon will see.
 func (s *setup) secretsOnly(name string) (string, bool) {
 	if !s.o.InEnvironment || strings.HasPrefix(name, "TELEX_") && name != apiKeyEnv || name == "CREDENTIALS_DIRECTORY" {
 		return "", false

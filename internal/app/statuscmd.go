@@ -13,7 +13,7 @@ import (
 	"telex/internal/config"
 )
 
-// DaemonStatus is the state of a running daemon. Scripts read it as JSON. It contains no texts of messages.
+// DaemonStatus is the state of a running daemon. Scripts read it as JSON. DaemonStatus contains no texts of messages.
 type DaemonStatus struct {
 	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`

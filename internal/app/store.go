@@ -56,7 +56,7 @@ func locate(env config.Env) (location, error) {
 	return location{dir, c.DSN}, err
 }
 
-// file returns the path of the store's file. It makes sense only if the store is an SQLite file.
+// file returns the path of the store's file. Call file only if the store is an SQLite file.
 func (l location) file() string { return store.File(l.dir) }
 
 // fileOnly fails with ErrDatabase if the store is a PostgreSQL database. The error's text contains instead, which says
@@ -171,8 +171,8 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 const reconnectPause = 2 * time.Second
 
 // openDatabase opens a store in a PostgreSQL database. If daemon is true, openDatabase waits until the database can be
-// reached. The watchdog does not check the database: if it can't be reached, restarting the daemon would not help, and
-// each call to the database has a time limit.
+// reached. The watchdog does not check the database. If the database can't be reached, restarting the daemon would not
+// help, and each call to the database has a time limit.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")

@@ -133,9 +133,9 @@ const (
 	extendBy       = 60 * time.Second
 )
 
-// Until done is called, starting tells systemd regularly that the daemon is still starting. This is needed because a
-// step such as checking a large store may take longer than systemd's timeout. what is the name of the slow step, which
-// starting logs once.
+// Until done is called, starting tells systemd regularly that the daemon is still starting. Otherwise systemd could
+// end the start, because a step such as checking a large store may take longer than systemd's timeout. what is the
+// name of the slow step, which starting logs once.
 func (s supervisor) starting(ctx context.Context, what string) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -88,7 +88,7 @@ type usageReport struct {
 	Total usageSum        `json:"total"`
 }
 
-// usageLine is one row of usage. It contains the requested dimensions only.
+// usageLine is one row of usage. usageLine contains only the requested dimensions.
 type usageLine struct {
 	Day          *string `json:"day,omitempty"`
 	Person       *string `json:"person,omitempty"`
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers formats the numbers of a row. It marks them if they contain estimates.
+// numbers formats the numbers of a row. numbers marks the numbers if they contain estimates.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {

@@ -93,7 +93,7 @@ telegram:user:-    2026-03-01  1      2      100     20      30          4
 telegram:user:[31m5  2026-03-02  1      1      ~7      0       ~8          0
 TOTAL                          2      3      ~107    20      ~38         4
 `
-	fold := func(s string) string { // so that the widths of the columns don't matter
+	fold := func(s string) string { // makes the widths of columns irrelevant
 		var lines []string
 		for line := range strings.Lines(strings.TrimSpace(s)) {
 			lines = append(lines, strings.Join(strings.Fields(line), " "))

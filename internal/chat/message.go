@@ -73,16 +73,16 @@ type Inbound struct {
 	Attachments []Attachment
 	More        bool      // more messages that belong to this one probably follow, such as the other pictures of an album
 	At          time.Time // when the person sent the message, by the platform's clock
-	// Missed means that the message was already waiting on the platform when the adapter connected. Such a message has
-	// been waiting since At. For other messages, telex ignores At, because the platform's clock may differ from its
-	// own.
+	// Missed means that the message was already waiting on the platform when the adapter connected. A missed message
+	// has been waiting since At. For other messages, telex ignores At, because the platform's clock may differ from
+	// its own.
 	Missed bool `json:",omitempty"`
 	// Unattended means that nobody can approve tool calls while the model writes the reply.
 	Unattended bool `json:",omitempty"`
 }
 
-// Quote is a message to which a received message refers. Its author did not write it for the bot. So the model may
-// read a quote, but must not treat it as an instruction of the sender.
+// Quote is a message to which a received message refers. The author of a quote did not write it for the bot. So the
+// model may read a quote, but must not treat it as an instruction of the sender.
 type Quote struct {
 	Author      string       // who wrote it, for display; empty: unknown
 	Own         bool         `json:",omitempty"` // the bot wrote it
@@ -188,9 +188,9 @@ type Outgoing struct {
 	Preview bool      // the text is not final yet; only the first preview of a reply may notify people
 
 	// LinkPreview is the URL for which the platform may show a preview. Usually LinkPreview is empty, and the platform
-	// must not open any URL in the text: a model could put private data into a URL, and a preview would send this data
-	// to a server without a click. LinkPreview is set only if the asker typed every URL in the text. A platform that
-	// can't be restricted to one URL may then open all URLs in the text.
+	// must not open any URL in the text. Otherwise a model could put private data into a URL, and the preview would
+	// send it to a server without a click. LinkPreview is set only if the asker typed every URL in the text. A
+	// platform that can't be restricted to one URL may then open all URLs in the text.
 	LinkPreview string
 	Actions     []Action // buttons below the message; an edit without Actions removes them
 }
@@ -215,8 +215,8 @@ type Span struct {
 // Receipt is the platform's response to a successful send or edit.
 type Receipt struct {
 	Ref MessageRef
-	// RateLimits are the rate limits that counted the call, as the platform's response reports them. They are more
-	// exact than the limits in Profile.
+	// RateLimits are the rate limits that counted the call, as the platform's response reports them. The reported
+	// limits are more exact than the limits in Profile.
 	RateLimits []RateLimitInfo
 }
 

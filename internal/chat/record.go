@@ -50,7 +50,7 @@ type Turn struct {
 	User         UserID    // the asker: the sender of the newest message
 	Replaces     string    // id of an earlier turn for the same question; this turn's history entries replace those of that turn
 	Messages     []Inbound // the messages that the turn answers, oldest first
-	Ending       []byte    // set in the state decided: how the reply must end, encoded by the gateway
+	Ending       []byte    // how the reply must end, encoded by the gateway; set when State is decided
 	Parts        []Part
 	Steps        []Step // the turn's journal: what the turn has done so far, in order
 }
@@ -79,7 +79,7 @@ func NewStep(kind StepKind, call string, body any) (Step, error) {
 // StepKind is the kind of a step.
 type StepKind string
 
-// These are the kinds of steps. A call is a tool call.
+// These are the kinds of steps. In their comments, a call is a tool call.
 const (
 	StepSaid     StepKind = "said"     // a message that the turn added to its history
 	StepBegun    StepKind = "begun"    // a call that changes something has begun

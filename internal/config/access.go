@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are the values of access.default. They say what the bot does with a person whom no configured pattern matches.
+// These are the values of access.default. The value says what the bot does if no configured pattern matches a person.
 const (
 	AccessDeny  = "deny"
 	AccessPair  = "pair" // the person gets a pairing code, which an admin can approve

@@ -68,7 +68,8 @@ func (d *decoder) validateAPIServer(at string, s *APIServer) {
 	}
 }
 
-// validateKeys checks that all keys and their names are unique. It generates a name for each key that has none.
+// validateKeys checks that all keys and their names are unique. validateKeys generates a name for each key that has
+// none.
 func (d *decoder) validateKeys(at string, keys []APIKey) {
 	names, secrets := make(map[string]int), make(map[string]int)
 	for i := range keys {

@@ -2,16 +2,16 @@ package config
 
 import "time"
 
-// These are the values of conversations.busy. They say what happens to a message that arrives while the bot answers an
-// earlier one.
+// These are the values of conversations.busy. The value says what happens to a message that arrives while the bot
+// answers an earlier one.
 const (
 	BusyInterrupt = "interrupt" // the message stops the running turn; in a group, only a message of the asker does
 	BusyQueue     = "queue"     // the message waits until the turn has ended
 	BusySteer     = "steer"     // the running turn also answers this message
 )
 
-// These are the values of conversations.on_edit. They say what happens if the asker edits a question while the bot
-// answers it.
+// These are the values of conversations.on_edit. The value says what happens if the asker edits a question while the
+// bot answers it.
 const (
 	EditRestart = "restart" // the bot answers the edited question, in the same message
 	EditIgnore  = "ignore"

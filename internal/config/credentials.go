@@ -27,8 +27,8 @@ var (
 	graphVersion  = regexp.MustCompile(`/v[0-9]+\.[0-9]+$`)
 )
 
-// validateEndpoints validates each endpoint. It also checks that no two endpoints use the same account: two receivers
-// with the same token would interrupt each other again and again.
+// validateEndpoints validates each endpoint. validateEndpoints also checks that no two endpoints use the same account:
+// two receivers with the same token would interrupt each other again and again.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
 	first := make(map[[3]string]string) // maps each value that must be unique to the first endpoint that has it
 	for _, e := range endpoints {

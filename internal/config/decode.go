@@ -84,7 +84,7 @@ func (d *decoder) isSet(path string) bool {
 	return ok
 }
 
-// value decodes a node into v, which already contains the default. It reports whether it has set v.
+// value decodes a node into v, which already contains the default. value reports whether it has set v.
 func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool {
 	before := len(d.errs)
 	d.dispatch(path, resolve(n), v, t)
@@ -231,8 +231,8 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt returns the valid keys in a mapping that is decoded into the struct v. They are suggested in hints about
-// unknown keys.
+// keysAt returns the valid keys in a mapping that is decoded into the struct v. Hints about unknown keys suggest one
+// of these keys.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
@@ -320,8 +320,8 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// If n is an alias, resolve returns the node to which it refers, but with the position of the alias. It returns other
-// nodes unchanged.
+// If n is an alias, resolve returns the node to which it refers, but with the position of the alias. resolve returns
+// other nodes unchanged.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		target := *n.Alias
@@ -333,7 +333,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag }
 
-// kindOf says in an error message what kind of value a node is. It does not show the value.
+// kindOf says in an error message what kind of value a node is. kindOf does not show the value.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

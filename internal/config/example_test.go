@@ -144,7 +144,7 @@ func uncomment(text string) (string, int) {
 	return strings.Join(lines, "\n"), count
 }
 
-// prose reports whether line i continues a sentence of the comment above it: whether the line above is a comment that
+// prose reports whether line i continues a sentence of the comment above it. Then the line above is a comment that
 // does not end with a full stop.
 func prose(lines []string, i int) bool {
 	before := strings.TrimSpace(lines[i-1])

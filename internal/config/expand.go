@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reference matches ${NAME} and extracts the name. It also matches $${, which stands for a literal ${, and the
+// reference matches ${NAME} and extracts the name. reference also matches $${, which stands for a literal ${, and the
 // beginning of an invalid reference.
 var reference = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?`)
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// For any text, Parse must not panic. Its errors must have positions, and must not show the value of an environment
-// variable. If Parse accepts the text, Show must print the configuration without the API key.
+// For any text, Parse must not panic. The errors of Parse must have positions, and must not show the value of an
+// environment variable. If Parse accepts the text, Show must print the configuration without the API key.
 func FuzzParse(f *testing.F) {
 	example, err := os.ReadFile(exampleFile)
 	if err != nil {

@@ -35,8 +35,8 @@ func (c *Config) Home() *HomeAssistant {
 }
 
 // NoAccessReason returns the reason why nobody has access to the bot, or "" if somebody has access. Home Assistant and
-// API servers need no access rules: for Home Assistant, the watch keys select what the bot reacts to, and clients of
-// an API server need an API key.
+// API servers need no access rules. For Home Assistant, the watch keys select what the bot reacts to. Clients of an
+// API server need an API key.
 func (c *Config) NoAccessReason() string {
 	for _, e := range c.Endpoints {
 		if e.Kind != KindHomeAssistant && e.Kind != KindAPIServer {

@@ -161,8 +161,9 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return root
 }
 
-// endpointKinds returns the kind of each endpoint, by name. It is called before the sections are decoded, because
-// other sections refer to endpoints. It reports no errors, because decoding the endpoints will report them.
+// endpointKinds returns the kind of each endpoint, by name. endpointKinds is called before the sections are decoded,
+// because other sections refer to endpoints. endpointKinds reports no errors, because decoding the endpoints will
+// report them.
 func endpointKinds(root *yaml.Node) map[string]string {
 	out := make(map[string]string)
 	platforms := resolve(child(root, "platforms"))

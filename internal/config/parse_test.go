@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// base is the smallest configuration with which the daemon can run. It has three lines. The test cases append their
-// text, which therefore begins on line 4.
+// base is the smallest configuration with which the daemon can run. The test cases append their text to base, which
+// has three lines. So their text begins on line 4.
 const base = `models: [{name: main, model: m, api_key: k-main-secret}]
 platforms:
   telegram: {token: "1:telegram-secret"}

@@ -148,7 +148,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// decode decodes an endpoint. It reads the key kind first, because the kind determines which other keys are valid.
+// decode decodes an endpoint. decode reads the key kind first, because the kind determines which other keys are valid.
 func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	before := len(d.errs)
 	pairs := d.pairs(path, p.value)
@@ -205,8 +205,8 @@ func (c *Config) Listens() (list []Listen) {
 		}
 	}
 	if c.Admin.Listen != "" {
-		// If the operator has not set the address, it is optional: the bot must also run if another program, such as a
-		// second daemon, already uses the default address.
+		// The default address is optional: the bot must also run if another program, such as a second daemon, already
+		// uses it.
 		list = append(list, Listen{Key: adminListen, Address: c.Admin.Listen, Optional: !c.isSet(adminListen)})
 	}
 	return list

@@ -140,8 +140,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// parseBool parses a boolean. It also accepts yes, no, on and off, which are booleans in YAML 1.1, because people
-// still write them.
+// parseBool parses a boolean. parseBool also accepts yes, no, on and off, which are booleans in YAML 1.1, because
+// people still write them.
 func parseBool(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":
@@ -169,8 +169,8 @@ func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	d.storeSecret(path, n, v, text)
 }
 
-// storeSecret sets v to a secret. It fails if the text contains a control character, because no header and no URL may
-// contain one.
+// storeSecret sets v to a secret. storeSecret fails if the text contains a control character, because no header and no
+// URL may contain one.
 func (d *decoder) storeSecret(path string, n *yaml.Node, v reflect.Value, text string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", displayPath(path))
@@ -193,7 +193,8 @@ func headerName(path string) (string, bool) {
 // secret file: environment variables in this path are not secrets and must not be masked.
 func positionOnly(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
-// fromFile decodes the key <key>_file. It reads a secret from the named file, or a list of API keys, one on each line.
+// fromFile decodes the key <key>_file. fromFile reads a secret from the named file, or a list of API keys, one on each
+// line.
 func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key string) {
 	text, ok := d.secretFile(path, n)
 	if !ok {
@@ -220,8 +221,8 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	v.Set(out)
 }
 
-// text returns a scalar as text, with environment variables expanded. It accepts a number as text. It refuses null,
-// true and false without quotes, because an operator who writes them probably does not mean a text.
+// text returns a scalar as text, with environment variables expanded. text accepts a number as text. text refuses
+// null, true and false without quotes, because an operator who writes them probably does not mean a text.
 func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -238,8 +239,8 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	return d.expand(path, n)
 }
 
-// plain returns the text of a number or a boolean. It refuses a quoted value, unless the value contains an environment
-// variable.
+// plain returns the text of a number or a boolean. plain refuses a quoted value, unless the value contains an
+// environment variable.
 func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):

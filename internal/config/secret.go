@@ -77,7 +77,7 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 // LogValue implements slog.LogValuer without showing the value.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// mask replaces all secrets in a text. It replaces the longest secrets first, because a secret may contain a shorter
+// mask replaces all secrets in a text. mask replaces the longest secrets first, because a secret may contain a shorter
 // one.
 func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)

@@ -45,8 +45,8 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	return strings.TrimRight(text, "\r\n"), true
 }
 
-// bundledSecret returns the text of a secret file in a bundle. Its name may begin with secrets/, as in a path, or with
-// secrets_, as in the id of a credential of systemd.
+// bundledSecret returns the text of a secret file in a bundle. The file's name may begin with secrets/, as in a path,
+// or with secrets_, as in the id of a systemd credential.
 func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string, bool) {
 	for _, name := range []string{name, strings.TrimPrefix(name, SecretsDir+"_"), strings.TrimPrefix(name, SecretsDir+"/")} {
 		if text, ok := d.bundled[name]; ok {
@@ -86,8 +86,8 @@ func readFirstExisting(paths []string) (text string, mode fs.FileMode, err error
 	return text, mode, err
 }
 
-// readRegularFile reads a regular file of limited size. It refuses other kinds of files, because reading a pipe or a
-// device could block the program forever.
+// readRegularFile reads a regular file of limited size. readRegularFile refuses other kinds of files, because reading
+// a pipe or a device could block the program forever.
 func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Show writes the values of all settings as YAML, in the order of the schema. It masks secrets, even inside other
+// Show writes the values of all settings as YAML, in the order of the schema. Show masks secrets, even inside other
 // texts.
 func (c *Config) Show(w io.Writer) error {
 	s := printer{secrets: c.sensitive}
@@ -105,8 +105,8 @@ func (s printer) endpoints(es Endpoints) *yaml.Node {
 	return out
 }
 
-// headers returns a YAML node for headers. It masks the value of a header if the header's name shows that the value is
-// secret.
+// headers returns a YAML node for headers. headers masks the value of a header if the header's name shows that the
+// value is secret.
 func (s printer) headers(m map[string]Secret) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, name := range keysOf(m) {
@@ -142,7 +142,7 @@ func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// clean masks the secrets in a text. It also escapes ${, so that Parse would return the same text.
+// clean masks the secrets in a text. clean also escapes ${, so that Parse would return the same text.
 func (s printer) clean(text string) string {
 	return strings.ReplaceAll(mask(text, s.secrets), "${", "$${")
 }

@@ -45,7 +45,7 @@ func (d DSN) masked() string {
 	return u.String()
 }
 
-// parse parses the URL of a database and returns its hosts. It splits the list of hosts itself, because net/url
+// parse parses the URL of a database and returns its hosts. parse splits the list of hosts itself, because net/url
 // accepts only one host. The error of parse may contain the password.
 func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 	scheme, rest, _ := strings.Cut(d.Reveal(), "://")
@@ -134,7 +134,8 @@ func manyAts(dsn string) bool {
 
 // LoadStore returns the section store of the file that [Find] finds. LoadStore ignores errors in other sections,
 // because only the daemon may be able to read the secrets there. If there is no configuration file, LoadStore returns
-// the default. It also does so if this user may not read the file, unless $TELEX_CONFIG names it.
+// the default. LoadStore also returns the default if this user may not read the file, unless $TELEX_CONFIG names the
+// file.
 func LoadStore(env Env) (Store, error) {
 	path, err := Find("", env)
 	if errors.Is(err, ErrNotFound) {

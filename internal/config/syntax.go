@@ -9,15 +9,16 @@ import (
 )
 
 var (
-	// parserError matches error messages of yaml.v3 whose line number is too small by 1. They come from the parser of
-	// yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines from 1.
+	// parserError matches error messages of yaml.v3 whose line number is too small by 1. These messages come from the
+	// parser of yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines from
+	// 1.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
 
-// checkText rejects input that is not text. It is called before the YAML parser, whose errors about such input contain
-// no line number.
+// checkText rejects input that is not text. checkText is called before the YAML parser, whose errors about such input
+// contain no line number.
 func (d *decoder) checkText(data []byte) bool {
 	if len(data) > maxFile {
 		d.failAt(position{1, 1}, "", "the file is longer than %d bytes", maxFile)

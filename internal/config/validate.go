@@ -25,7 +25,7 @@ var (
 	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// validate checks rules that involve several keys. It skips keys for which an error has already been reported.
+// validate checks rules that involve several keys. validate skips keys for which an error has already been reported.
 func (d *decoder) validate(c *Config) {
 	d.validateModels(c.Models)
 	d.validateEndpoints(c.Endpoints)
@@ -139,8 +139,8 @@ func (d *decoder) validateAccess(a Access) {
 	}
 }
 
-// validateTranscription validates the section transcription. It copies missing settings from the first model, because
-// most providers of models can also transcribe speech.
+// validateTranscription validates the section transcription. validateTranscription copies missing settings from the
+// first model, because most providers of models can also transcribe speech.
 func (d *decoder) validateTranscription(c *Config) {
 	t := &c.Transcription
 	if t.Model == "" {
@@ -196,8 +196,8 @@ func (d *decoder) validateCursor(path, cursor string) {
 const urlHint = "write it as https://host/path"
 
 // parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors that parseURL reports don't
-// quote the URL, because it may contain a password. They tell the operator to set a password with the key key, not in
-// the URL.
+// quote the URL, because it may contain a password. The errors tell the operator to set a password with the key that
+// the argument key names, not in the URL.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
@@ -211,7 +211,8 @@ func (d *decoder) parseURL(path, text, key string) *url.URL {
 	return u
 }
 
-// validateURL validates the base URL of an API and removes its trailing slash. It returns nil if the URL is invalid.
+// validateURL validates the base URL of an API and removes its trailing slash. validateURL returns nil if the URL is
+// invalid.
 func (d *decoder) validateURL(path string, base *string) *url.URL {
 	if d.isSet(path) && !d.isValid(path) {
 		return nil

@@ -104,8 +104,8 @@ func (u *UsageRow) Columns() []any {
 	}
 }
 
-// sum is the usage of a group, added up so far. sum counts turns by comparing each row only with the row before, so
-// all rows of a turn must be adjacent.
+// sum is the usage of a group, added up so far. To count turns, it compares each row only with the row before. So all
+// rows of a turn must be adjacent.
 type sum struct {
 	chat.Used
 	turn string // id of the turn that was added last

@@ -79,9 +79,9 @@ func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measure
 	}
 }
 
-// others measures how long this machine, loaded by other programs, delays a test: it sleeps and syncs a small file
-// again and again, and stop returns the longest delay. The test allows Accept this extra time, so that it does not
-// blame the store for the load.
+// others measures how much other programs slow this machine down. others sleeps and syncs a small file again and
+// again, and stop returns the longest delay. The test allows Accept this extra time, so that it does not blame the
+// store for the load.
 func others(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "other"))

@@ -37,7 +37,7 @@ func TestDamagedPages(t *testing.T) {
 }
 
 // TestRandomDamage damages the file at random places. Each time, the calls must either fail with an error that
-// describes the damage, or work. They must not panic or fail with an error of another kind.
+// describes the damage, or work. The calls must not panic or fail with an error of another kind.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -1,6 +1,6 @@
-// Package store keeps what must survive the process: received messages, sessions, turns, the parts of their replies,
-// token usage, which people were let in, permanent approvals of tools, facts that people asked the bot to remember,
-// rate-limit blocks, and the new ids of chats that moved.
+// Package store keeps what must survive the process. The store contains received messages, sessions, turns and the
+// parts of their replies, and token usage. It also contains which people were let in, permanent approvals of tools,
+// facts that people asked the bot to remember, rate-limit blocks, and new ids of chats.
 //
 // A message goes through these states; each arrow is one transaction:
 //

@@ -24,7 +24,7 @@ type disk struct {
 
 // newDisk mounts a file system of the given size, if the user may mount file systems. Without permission to mount,
 // TestFull and TestReserve test the same behaviour. Tests that use a disk don't run in parallel with tests that start
-// processes: a child process briefly holds all open files, so deleting a file might not free its space in time.
+// processes. A child process briefly holds all open files, so deleting a file might not free its space in time.
 func newDisk(t *testing.T, size int) (disk, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -163,8 +163,8 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 	f.close()
 }
 
-// A process starts while the disk is full. It must delete the reserve file, and use the space for ending the turns of
-// the previous process. Without a reserve file, the start must fail (F43).
+// A process starts while the disk is full. The process must delete the reserve file, and use the space for ending the
+// turns of the previous process. Without a reserve file, the start must fail (F43).
 func TestFullDiskRestart(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 32<<20)
 	if !ok {

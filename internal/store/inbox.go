@@ -68,7 +68,8 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 
 // Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
 // deletes that turn's journal, except for the usage in it. Revise then deletes the source text of the turn's parts,
-// too. Both belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
+// too. The journal and the source text belong to the old question. Revise fails with ErrUnknown if the store has no
+// such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {

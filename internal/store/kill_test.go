@@ -98,8 +98,8 @@ func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "telex.db")
 	heard, random := said{}, rand.New(rand.NewPCG(1, 2))
 	for range kills {
-		// The test kills half of the processes after a random number of steps. It kills the other processes after a
-		// random time, perhaps while they start.
+		// The test kills half of the processes after a random number of steps. The test kills the other processes
+		// after a random time, perhaps while they start.
 		wait, steps := 2*time.Minute, 1+random.IntN(60)
 		if random.IntN(2) == 0 {
 			wait, steps = time.Duration(random.IntN(120))*time.Millisecond, 1<<30

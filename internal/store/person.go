@@ -26,10 +26,10 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 
 // DeletePerson deletes a person's data on the person's endpoint. DeletePerson does what Erase does, in every
 // conversation with data of the person. The chat whose id is the person's user id is always included: on some
-// platforms, this is the private chat. DeletePerson drops the person's waiting messages. It deletes the person's
-// facts, stored responses, admission and pairing request. Usage is kept, but without the person's id, and without the
-// id of a chat that only this person used. A reply whose result is already stored is still delivered. DeletePerson
-// returns the number of deleted entries, messages, facts and responses.
+// platforms, this is the private chat. DeletePerson drops the person's waiting messages. DeletePerson deletes the
+// person's facts, stored responses, admission and pairing request. Usage is kept, but without the person's id, and
+// without the id of a chat that only this person used. A reply whose result is already stored is still delivered.
+// DeletePerson returns the number of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.dropWaiting(p)
@@ -58,8 +58,8 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	return n
 }
 
-// anonymous returns the row id of an artificial conversation. It contains the usage of deleted people in chats that
-// nobody else used.
+// anonymous returns the row id of an artificial conversation. The artificial conversation contains the usage of
+// deleted people in chats that nobody else used.
 func (t *tx) anonymous(e chat.EndpointID) (id int64) {
 	t.first([]any{&id}, ensureConversation, e, "", "")
 	return id

@@ -100,7 +100,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	}
 }
 
-// plan returns for each chat the functions that do the work which a call of Take returned, in order.
+// plan converts the work that a call of Take returned to functions that do this work, in order, for each chat.
 func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversation][]func() error {
 	plan := make(map[chat.Conversation][]func() error)
 	for _, t := range taken.Turns {

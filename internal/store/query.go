@@ -73,8 +73,8 @@ INSERT INTO consent (conversation, person, tool)
 SELECT ?, person, tool FROM consent WHERE conversation = ?
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns makes unfinished turns answer in the new chat. It also removes the id of the asker's message,
-	// because in the new chat this id may belong to another message.
+	// retargetTurns makes unfinished turns answer in the new chat. retargetTurns also removes the id of the asker's
+	// message, because in the new chat this id may belong to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = ?, reply_to = ''
 WHERE conversation = ? AND to_chat = ? AND state IN ('running', 'decided')`

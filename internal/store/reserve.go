@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// reserveSize is the size of the reserve file in bytes. This is enough to finish many simultaneous answers, because
-// SQLite reuses the space of the write-ahead log.
+// reserveSize is the size of the reserve file in bytes. The space is enough to finish many simultaneous answers,
+// because SQLite reuses the space of the write-ahead log.
 const reserveSize = 8 << 20
 
 // keepEvery is the time between two attempts to create the reserve file again. On a full disk, each attempt fills the

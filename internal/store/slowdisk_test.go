@@ -131,7 +131,7 @@ func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
 }
 
 func (d *slowDir) wait(began time.Time) {
-	time.Sleep(time.Until(began.Add(d.takes))) // the slow disk is still working
+	time.Sleep(time.Until(began.Add(d.takes))) // imitates a slow disk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done = append(d.done, span{began, time.Now()})

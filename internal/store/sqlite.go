@@ -127,8 +127,8 @@ func (r *Reader) full(err error) bool {
 }
 
 // isFull reports whether a call failed because the disk is full. SQLite sometimes reports a full disk as a read or
-// write error. This happens if the index of the write-ahead log or a temporary file can't grow. It also happens if the
-// operating system detects only during a sync that the disk is full.
+// write error. SQLite does so if the index of the write-ahead log or a temporary file can't grow, or if the operating
+// system detects the full disk only during a sync.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:

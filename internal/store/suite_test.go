@@ -21,7 +21,7 @@ var (
 	_ gateway.Store = (*memory.Store)(nil)
 )
 
-// opener opens a store. It opens the same store each time.
+// opener opens a store. Each call opens the same store.
 type opener func(context.Context) (gateway.Store, error)
 
 // sqliteOpener returns an opener of the store in the directory dir.
@@ -95,7 +95,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// fails checks that a call has failed. It accepts any error, because the stores return different errors.
+// fails checks that a call has failed. fails accepts any error, because the stores return different errors.
 func (f *fixture) fails(err error) {
 	f.Helper()
 	if err == nil {

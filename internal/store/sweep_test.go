@@ -11,8 +11,8 @@ import (
 	"telex/internal/store"
 )
 
-// A sweep deletes thousands of expired rows. It must do so in many transactions, so that other writes can run between
-// them.
+// A sweep deletes thousands of expired rows. The sweep must use many transactions, so that other writes can run
+// between them.
 func TestSweepOfMuch(t *testing.T) {
 	t.Parallel()
 	messages := 3000

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveToOwner gives a file that root has created to the owner of its directory. Otherwise the user as whom the service
-// runs could not open the file. If the process does not run as root, giveToOwner does nothing.
+// giveToOwner gives a file that root has created to the owner of its directory. Otherwise the service, which runs as
+// that owner, could not open the file. If the process does not run as root, giveToOwner does nothing.
 func giveToOwner(name string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -94,8 +94,8 @@ func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*w
 	return w, nil
 }
 
-// close first stops the checkpointer. It then waits for the writer's running calls and stops the writer. The writer's
-// connection closes last, and SQLite then moves the write-ahead log into the file.
+// close first stops the checkpointer. close then waits for the writer's running calls and stops the writer. The
+// writer's connection closes last, and SQLite then moves the write-ahead log into the file.
 func (w *writer) close() error {
 	err := w.log.close()
 	close(w.quit)
@@ -150,8 +150,8 @@ func (w *writer) collect(batch []*call) []*call {
 
 // commitBatch runs the calls of a batch in one transaction. If the transaction fails, commitBatch runs each call in a
 // transaction of its own, so that one bad call does not make the others fail. Before the transaction begins,
-// commitBatch checks which calls to refuse. This can take a while, because for a new message it may have to create the
-// reserve file.
+// commitBatch checks which calls to refuse. The check can take a while, because for a new message it may have to
+// create the reserve file.
 func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refusal(c)
@@ -178,8 +178,8 @@ func (w *writer) commitBatch(batch []*call) {
 	}
 }
 
-// afterCommit numbers the erasures among the calls of a committed batch. It wakes the checkpointer if there was an
-// erasure, or if the write-ahead log has grown.
+// afterCommit numbers the erasures among the calls of a committed batch. afterCommit wakes the checkpointer if there
+// was an erasure, or if the write-ahead log has grown.
 func (w *writer) afterCommit(batch ...*call) {
 	before := w.sinceEmptied.Load()
 	after := w.sinceEmptied.Add(int64(len(batch)))

@@ -78,7 +78,7 @@ func New() *Store {
 	}}
 }
 
-// Another returns another Store that shares the data of s. It plays the store of another process.
+// Another returns another Store that shares the data of s. The returned Store plays the store of another process.
 func (s *Store) Another() *Store { return &Store{state: s.state} }
 
 // lock locks the store and returns the function that unlocks it.

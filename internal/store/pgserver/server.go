@@ -39,7 +39,7 @@ type Server struct {
 	o        Options
 	bin, dir string
 	address  string              // host and port
-	cred     *syscall.Credential // the user as whom the server runs; nil: this process's user
+	cred     *syscall.Credential // the system user that runs the server; nil: this process's user
 	cmd      *exec.Cmd
 	log      bytes.Buffer
 	count    atomic.Int64 // number of databases that Create has made

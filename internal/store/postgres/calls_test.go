@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// trips counts the round trips to the server on a connection. It is the connection's tracer.
+// trips is a pgx tracer that counts the round trips of a connection to the server.
 type trips struct{ n int }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -82,8 +82,8 @@ func (m *meter) of(n int, do func(i int) error) cost {
 	return cost{trips / n, (m.read() - rows) / n}
 }
 
-// fill runs statements that fill the database. They run on the metered connection, so that the server counts the rows
-// that they read before the next measurement, not during it.
+// fill runs statements that fill the database. The statements run on the metered connection, so that the server counts
+// the rows that they read before the next measurement, not during it.
 func (m *meter) fill(statements ...string) {
 	m.Helper()
 	for _, one := range statements {

@@ -1,16 +1,16 @@
-// Package postgres stores the same data as internal/store, but in a PostgreSQL database instead of an SQLite file. It
-// gives the same guarantees.
+// Package postgres stores the same data as internal/store, but in a PostgreSQL database instead of an SQLite file. The
+// package postgres gives the same guarantees as internal/store.
 //
 // Several processes can use the same database. A process that registers becomes a replica, with a lease in the table
-// replica. Each chat with unfinished work has a row in the table chat, which names the chat's owner. When a replica
-// writes data of a conversation, it first makes one round trip that checks the lease and locks the rows of the chat
-// and the conversation. So the write either happens before the chat gets another owner, or fails. A process that does
-// not register, such as an operator's command, owns no chat and may always write.
+// replica. Each chat with unfinished work has a row in the table chat, which names the chat's owner. Before a replica
+// writes data of a conversation, one round trip checks its lease and locks the rows of the chat and the conversation.
+// So the write either happens before the chat gets another owner, or fails. A process that does not register, such as
+// an operator's command, owns no chat and may always write.
 //
-// The tables of unfinished work (turn, inbox and forwarded) have a column "given". It contains the id of the replica
-// to which Take has given the work, or 0. A transaction that changes the owner of a chat locks the chat's row FOR
-// UPDATE, and sets the column "given" to 0 for the chat's unfinished work. Take finds work by the column "given",
-// which has an index in each table. So Take does not read work that other replicas already have.
+// The tables of unfinished work (turn, inbox and forwarded) have a column "given". The column "given" contains the id
+// of the replica to which Take has given the work, or 0. A transaction that changes the owner of a chat locks the
+// chat's row FOR UPDATE, and sets the column "given" to 0 for the chat's unfinished work. Take finds work by the
+// column "given", which has an index in each table. So Take does not read work that other replicas already have.
 //
 // Signals between replicas are sent with NOTIFY after the commit, in the same round trip. The signals are not part of
 // the transaction, because PostgreSQL commits transactions with signals only one after the other.
@@ -22,8 +22,8 @@
 // Programs of two consecutive releases can use the same database. The table compatibility contains one number: the
 // version of the oldest schema that a program must know to use the database. A migration that only adds something does
 // not change the number in this table, so running programs continue. A migration that removes something raises the
-// number. Such a migration fails while a replica runs that knows only older schemas. An advisory lock ensures that
-// only one process migrates.
+// number. A migration that raises the number fails while a replica runs that knows only older schemas. An advisory
+// lock ensures that only one process migrates.
 //
 // Transactions run at READ COMMITTED. Each transaction locks the rows that it changes: first the conversation, then
 // its turns and messages. So no two transactions change the same conversation at the same time, and transactions of

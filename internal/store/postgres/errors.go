@@ -18,8 +18,8 @@ var (
 	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
-// wrongDSN returns an error that says why pgx refuses a DSN. It contains only pgx's reason: the error of pgx also
-// quotes the DSN, and pgx hides the password in it only if it finds the password.
+// wrongDSN returns an error that says why pgx refuses a DSN. The returned error contains only the reason that pgx
+// gives. The error of pgx itself also quotes the DSN, in which pgx does not always find and hide the password.
 func wrongDSN(err error) error {
 	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {
@@ -34,8 +34,8 @@ func wrongDSN(err error) error {
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
 }
 
-// committed reports whether a transaction failed because its token is already stored. This means that an earlier
-// attempt was committed.
+// committed reports whether a transaction failed because its token is already stored. The stored token shows that an
+// earlier attempt was committed.
 func committed(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.ConstraintName == "operation_pkey"

@@ -63,7 +63,7 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh, nil
 }
 
-// maxTurns is the number of turns in which Resume looks for the chats that were used last.
+// maxTurns is the number of the newest turns in which Resume looks for recently used chats.
 const maxTurns = 10 * store.MaxPlaces
 
 // maxReceived is the maximum number of received messages that Resume returns. After a call that sent a message, its
@@ -92,7 +92,8 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 
 // Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
 // deletes that turn's journal, except for the usage in it. Revise then deletes the source text of the turn's parts,
-// too. Both belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
+// too. The journal and the source text belong to the old question. Revise fails with ErrUnknown if the store has no
+// such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {

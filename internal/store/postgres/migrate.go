@@ -70,9 +70,9 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 // errUpToDate means that another process has already migrated the schema.
 var errUpToDate = errors.New("the schema is up to date")
 
-// mayMigrate prepares a connection for migrations. mayMigrate takes the lock for migrations on the connection. It
-// fails if there is nothing to migrate, or if a process runs that could not use the new schema. The migrations run on
-// the same connection, so they stop if the connection, and with it the lock, is lost.
+// mayMigrate prepares a connection for migrations. mayMigrate takes the lock for migrations on the connection.
+// mayMigrate fails if there is nothing to migrate, or if a process runs that could not use the new schema. The
+// migrations run on the same connection, so they stop if the connection, and with it the lock, is lost.
 func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	defer func() {
 		if err != nil { // after an error, no other code closes the connection
@@ -205,8 +205,8 @@ func (s *Store) current(ctx context.Context) error {
 	return nil
 }
 
-// newer returns an error if this program does not know the schema version needs. needs is the oldest version that a
-// program must know to use the database.
+// newer returns an error if this program knows only schema versions that are older than needs. To use the database, a
+// program must know the version needs or a newer one.
 func (s *Store) newer(needs int64) error {
 	if needs <= s.knows.newest {
 		return nil

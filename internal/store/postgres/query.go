@@ -108,8 +108,8 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 INSERT INTO consent (conversation, person, tool) SELECT $1, person, tool FROM consent WHERE conversation = $2
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns makes unfinished turns answer in the new chat. It also removes the id of the asker's message,
-	// because in the new chat this id may belong to another message.
+	// retargetTurns makes unfinished turns answer in the new chat. retargetTurns also removes the id of the asker's
+	// message, because in the new chat this id may belong to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = $1, reply_to = '' WHERE conversation = $2 AND to_chat = $3 AND ended_at IS NULL`
 )

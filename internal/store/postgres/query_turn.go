@@ -70,8 +70,8 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
 
-	// releaseMessages makes the messages of a released turn wait again. They count as given to the replica that
-	// releases the turn, so Take does not return them again.
+	// releaseMessages makes the messages of a released turn wait again. The messages count as given to the replica
+	// that releases the turn, so Take does not return them again.
 	releaseMessages = `
 UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )

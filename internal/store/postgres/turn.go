@@ -137,7 +137,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn { return t.turns(listUnfinished) })
 }
 
-// turns returns the turns that a query returns, which is listUnfinished or listTurns. It adds their messages, parts
+// turns returns the turns that a query returns, which is listUnfinished or listTurns. turns adds their messages, parts
 // and journals.
 func (t *tx) turns(query string, args ...any) []chat.Turn {
 	turns := rows(t, func(t *chat.Turn) []any {

@@ -231,7 +231,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	now.must(err)
 	conn, err := alone.pool.Acquire(t.Context())
 	now.must(err)
-	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // take the lock that a program holds which knows only schema 1
+	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // like a program that knows only schema 1: take its lock
 	now.must(err)
 	_, err = now.open(false)
 	now.fails(err, store.ErrOlder, "telex store migrate brings it up to date")
