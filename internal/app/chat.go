@@ -173,7 +173,8 @@ type ownGateway struct {
 	err     error // why the gateway failed; read it only after the gateway has ended
 }
 
-// startLocal starts a gateway whose only endpoint is the terminal. The returned connection leads to its hub.
+// startLocal starts a gateway whose only endpoint is the terminal. The returned connection leads to the hub of this
+// gateway.
 func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	alone := *c
 	alone.Endpoints = nil // the endpoints in the configuration belong to the daemon

@@ -239,7 +239,7 @@ func (p *patient) damage() {
 	}
 }
 
-// hold locks the store as another daemon would. The function that hold returns unlocks it.
+// hold locks the store as another daemon would. The function that hold returns unlocks the store.
 func (p *patient) hold() func() {
 	p.Helper()
 	s, err := store.Open(p.Context(), store.Options{Path: store.File(p.state)})

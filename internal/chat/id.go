@@ -8,8 +8,8 @@ import (
 // EndpointID is the name of a configured bot account: the account's key in the configuration.
 type EndpointID string
 
-// ChatID, ThreadID, UserID and MessageID are ids on a platform. Only the platform's adapter may parse them. All other
-// packages may only compare them.
+// ChatID, ThreadID, UserID and MessageID are ids on a platform. Only the platform's adapter may parse these ids. All
+// other packages may only compare them.
 type (
 	ChatID    string
 	ThreadID  string

@@ -185,7 +185,7 @@ func endpointKinds(root *yaml.Node) map[string]string {
 	return out
 }
 
-// CheckRun reports missing settings without which the daemon can't run. Other commands work without them.
+// CheckRun reports missing settings without which the daemon can't run. Other commands work without these settings.
 func (c *Config) CheckRun() error {
 	if len(c.Endpoints) > 0 {
 		return nil

@@ -104,7 +104,7 @@ func (u *UsageRow) Columns() []any {
 	}
 }
 
-// sum is the usage of a group, added up so far. To count turns, it compares each row only with the row before. So all
+// sum is the usage of a group, added up so far. To count turns, sum compares each row only with the row before. So all
 // rows of a turn must be adjacent.
 type sum struct {
 	chat.Used

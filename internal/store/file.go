@@ -206,8 +206,9 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest reports whether no process uses the file. Then a reader can ignore the write-ahead log and its index. If it
-// did not ignore them, SQLite would create these two files and leave them behind. Only OpenReadOnly uses atRest.
+// atRest reports whether no process uses the file. If so, a reader can ignore the write-ahead log and its index. If
+// the reader did not ignore the two files, SQLite would create them and leave them behind. Only OpenReadOnly uses
+// atRest.
 func (r *Reader) atRest() bool {
 	if !r.readOnly {
 		return false

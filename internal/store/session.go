@@ -26,8 +26,8 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
 // such turn, the list is empty. In entries that schema 4 or older stored, the turn is missing. Undo then treats each
 // message of a user as the beginning of a turn. Running turns may have read the deleted entries, so the store no
-// longer accepts their summaries. Unless the id of says is empty, Undo also begins the turn says in the same
-// transaction. The turn says answers the person's command.
+// longer accepts their summaries. The parameter says describes the turn that answers the person's command. Undo begins
+// this turn in the same transaction, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {

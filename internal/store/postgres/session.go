@@ -46,8 +46,8 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
 // such turn, the list is empty. Running turns may have read the deleted entries, so the store no longer accepts their
-// summaries. Unless the id of says is empty, Undo also begins the turn says in the same transaction. The turn says
-// answers the person's command.
+// summaries. The parameter says describes the turn that answers the person's command. Undo begins this turn in the
+// same transaction, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	undo := &call{what: "undo turn", kind: "erase", once: true}
 	if says.ID != "" {

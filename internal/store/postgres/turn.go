@@ -40,8 +40,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers in the chat with the newest id. There, the id of the asker's message may belong to another
-	// message, so the answer must not refer to it.
+	// The turn answers in the chat with the newest id. In that chat, the id of the asker's message may belong to
+	// another message, so the answer must not refer to it.
 	old := turn.Conversation.Chat
 	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
