@@ -111,7 +111,7 @@ func localTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// ApprovePairing approves a pairing code. This admits the person to whom the bot has sent the code.
+// ApprovePairing approves a pairing code. The approval admits the person to whom the bot has sent the code.
 func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) error {
 	return operate(ctx, env, func(do operations) error {
 		a, err := do.approve(ctx, code)

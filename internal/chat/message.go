@@ -154,7 +154,7 @@ type Resume struct {
 	Cursor string   // Inbound.Resume of the newest accepted message; empty: none
 	Places []Target // places where turns began recently, newest first; for platforms whose chats must be queried one by one
 	// Sent are the bot's newest messages that the store knows. On some platforms, the adapter's method Find needs
-	// them.
+	// Sent.
 	Sent []MessageRef
 	// Received are people's newest messages that the store knows. Received is empty unless several processes share the
 	// store, because only then other processes may have received messages.

@@ -10,8 +10,8 @@ import (
 
 var (
 	// parserError matches error messages of yaml.v3 whose line number is too small by 1. These messages come from the
-	// parser of yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines from
-	// 1.
+	// parser of yaml.v3, which counts lines from 0. All other messages come from the scanner of yaml.v3, which counts
+	// lines from 1.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)

@@ -63,7 +63,7 @@ func Commits(s *Store) int { return int(s.by.commits.Load()) }
 // Erasures returns how many transactions have erased data so far. The transactions of a sweep count too.
 func Erasures(s *Store) int { return int(s.by.erasures.Load()) }
 
-// Append adds entries that belong to no turn to a history. Older versions stored such entries.
+// Append adds entries that belong to no turn to a history. Older versions stored entries without a turn.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
 		row := TurnRow{Conversation: t.ensure(c)}

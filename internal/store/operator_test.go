@@ -19,7 +19,7 @@ type operable interface {
 }
 
 // kept is a persistent store. old adds entries without a turn and without a person to a history. Older versions stored
-// such entries.
+// entries without a turn and a person.
 type kept struct {
 	operable
 	old func(c chat.Conversation, entries ...string) error

@@ -100,7 +100,7 @@ func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
 }
 
 // join merges the session of the conversation id into that of owner. If one of the sessions has a summary, the entries
-// that no summary covers get new ids. These ids must be larger than the ids of the summarized entries.
+// that no summary covers get new ids. The new ids must be larger than the ids of the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

@@ -120,7 +120,7 @@ func (s *Store) outdate(c chat.Conversation) {
 }
 
 // join merges the session from into the session into. If one of the sessions has a summary, the entries that no
-// summary covers get new ids. These ids must be larger than the ids of the summarized entries.
+// summary covers get new ids. The new ids must be larger than the ids of the summarized entries.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])

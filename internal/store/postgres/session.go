@@ -116,7 +116,7 @@ func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 }
 
 // join merges the session of the conversation id into that of owner. If at least one of the two sessions has a
-// summary, the entries that no summary covers get new ids. These ids must be larger than the ids of the summarized
+// summary, the entries that no summary covers get new ids. The new ids must be larger than the ids of the summarized
 // entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
