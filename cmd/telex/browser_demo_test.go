@@ -42,10 +42,11 @@ const placeLookers = `Object.assign(look, {
   complete: (n) => look.places.every((place) => look.mine(place) >= n && look.state(place) === "complete"),
 });`
 
-// openDemo starts the demo and opens its page.
+// openDemo starts the demo and opens its page. The model writes slowly, so that a busy machine draws at least one frame
+// in which the answer grows in all places at once.
 func openDemo(t *testing.T, size screen) *page {
 	t.Helper()
-	demo, url := startDemo(t, "127.0.0.1:0")
+	demo, url := startDemo(t, "127.0.0.1:0", rate/3)
 	p := open(t, size, url)
 	p.demo = demo
 	p.do("prepare the page", chromedp.Evaluate[chromedp.Void](placeLookers))

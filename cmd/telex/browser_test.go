@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +18,9 @@ import (
 
 // chromium is the program that these tests drive.
 const chromium = "chromium"
+
+// rate is the usual number of tokens that the model writes per second.
+const rate = 100
 
 // telegramPage is where the demo serves the page of the Telegram stand-in.
 const telegramPage = "/telegram/"
@@ -73,7 +77,7 @@ type page struct {
 // openPage starts the demo and opens the page of its Telegram stand-in.
 func openPage(t *testing.T, size screen) *page {
 	t.Helper()
-	demo, url := startDemo(t, "127.0.0.1:0")
+	demo, url := startDemo(t, "127.0.0.1:0", rate)
 	p := open(t, size, url+telegramPage)
 	p.demo = demo
 	p.await("the page", `document.getElementById("title").textContent`)
@@ -106,10 +110,11 @@ func open(t *testing.T, size screen, url string) *page {
 	return p
 }
 
-// startDemo starts the demo with its page at address, and returns the page's URL.
-func startDemo(t *testing.T, address string) (demo *process, url string) {
+// startDemo starts the demo with its page at address, and returns the page's URL. The model writes tokens at rate, in
+// tokens per second.
+func startDemo(t *testing.T, address string, rate int) (demo *process, url string) {
 	t.Helper()
-	demo = launch{env: []string{streamingVariable + "=true"}}.start(t, "demo", "--listen", address, "--rate", "100")
+	demo = launch{env: []string{streamingVariable + "=true"}}.start(t, "demo", "--listen", address, "--rate", strconv.Itoa(rate))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if !demo.stdout.await(ctx, func(text string) bool {
@@ -298,7 +303,7 @@ new MutationObserver(() => redrawn++).observe(document.getElementById("state"), 
 	p.want("the page still says that nothing was sent", notSent)
 	p.want("the text is still in the field", `look.field().value === "say: after all"`)
 
-	startDemo(t, strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), telegramPage))
+	startDemo(t, strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), telegramPage), rate)
 	p.await("what the new demo does not know to be gone", `!look.messages().length`)
 	p.press(kb.Enter)
 	p.await("the question to be sent", `look.questions().some((li) => look.text(li) === "say: after all")`)
