@@ -28,7 +28,7 @@ type Key struct {
 // client is a program that uses the server with its own API key.
 type client struct {
 	Key
-	digest [sha256.Size]byte // digest of the secret; comparing digests does not reveal a secret's length
+	digest [sha256.Size]byte // hash of the secret; comparing hashes does not reveal a secret's length
 
 	mu          sync.Mutex
 	recentTurns []time.Time // when the turns of the last 60 seconds began, oldest first
@@ -126,8 +126,8 @@ func (s *Server) countTurn(ctx context.Context, c *client) *apiError {
 	return nil
 }
 
-// takeTurn counts a turn and returns 0. If the client has reached its limit of turns per minute, takeTurn does not
-// count the turn, and returns how long the client must wait.
+// takeTurn counts one more turn of the client and returns 0. If the client has reached its limit of turns per minute,
+// takeTurn does not count the turn, and returns how long the client must wait.
 func (c *client) takeTurn(now time.Time) time.Duration {
 	if c.TurnsPerMinute == 0 {
 		return 0

@@ -27,7 +27,8 @@ type api interface {
 // of type Text, Reasoning or Call, and then calls either end or fail.
 type streamer interface {
 	begin()
-	// event writes a piece of the answer's item with the given index. isNew says that this is the item's first piece.
+	// event writes the piece of text in e, which belongs to the answer's item with the given index. isNew says that the
+	// piece is the item's first piece.
 	event(e agent.Event, index int, isNew bool)
 	end(o outcome)
 	fail(err *apiError)
@@ -61,8 +62,8 @@ const (
 // item is a part of an answer: a text, reasoning, or a call of one of the client's tools.
 type item struct {
 	kind     itemKind
-	text     strings.Builder // for a tool call: its arguments
-	id, name string          // set only for a tool call
+	text     strings.Builder // for a tool call: the call's arguments
+	id, name string          // the id and name of a tool call; otherwise empty
 }
 
 // add adds the content of an event to the answer. add returns the index of the item that contains the event, and

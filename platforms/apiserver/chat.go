@@ -175,7 +175,8 @@ func (q *query) addMessage(m chatMessage, param string) *apiError {
 	return nil
 }
 
-// toolResult returns the result of a client's tool. The message has no source, so it counts as outside content.
+// toolResult returns a message with the result of a client's tool. The returned message names no source of its text, so
+// telex treats the text as outside content.
 func toolResult(call, text string) agent.Message {
 	return agent.Message{Role: agent.ToolRole, ToolCallID: call, Text: text}
 }

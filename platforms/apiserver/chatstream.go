@@ -61,14 +61,14 @@ func (s *chatStream) sendDelta(d delta, finish *string) {
 	s.out.event("", s.chunk([]chunkChoice{{Delta: d, FinishReason: finish}}, s.noUsage()))
 }
 
-// sendText writes a piece of the text.
+// sendText writes a piece of the answer's text to the stream.
 func (s *chatStream) sendText(piece string) {
 	if !isPlain(piece) {
 		s.sendDelta(delta{Content: &piece}, nil)
 		return
 	}
 	if s.prefix == "" {
-		const mark = "telex" // marks where the text will be; no other value in a chunk may begin with this word
+		const mark = "telex" // stands in for the text that will be inserted; no other value in a chunk may begin with "telex"
 		text := mark
 		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
 		if err != nil {

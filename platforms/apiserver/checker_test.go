@@ -17,8 +17,8 @@ type spoken struct {
 }
 
 // checkChat reads a stream of chunks as strictly as the official SDKs, and returns an error if the stream breaks a
-// rule. The role must come first. The first piece of a call must have an index, a type, an id and a name. The stream
-// must end with one finish_reason, the usage if it was requested, and [DONE].
+// rule. The stream must begin with the role. The first piece of a tool call must have an index, a type, an id and a
+// name. The stream must end with one finish_reason, the usage if it was requested, and [DONE].
 func checkChat(stream []event, usage bool) (s spoken, err error) {
 	type call struct{ id, name, arguments string }
 	var calls []*call
@@ -134,7 +134,7 @@ func checkChat(stream []event, usage bool) (s spoken, err error) {
 // itemState is an output item that is being written.
 type itemState struct {
 	id, kind, text, part string
-	status               string // set when the stream says that the item is complete
+	status               string // empty until the stream says that the item is complete
 }
 
 // checkResponse reads a stream of the Responses API as strictly as the official SDKs, and returns an error if the

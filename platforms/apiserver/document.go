@@ -13,8 +13,8 @@ import (
 // Documents extracts the text of documents, because many models can't read document files. *attachment.Reader
 // implements it.
 type Documents interface {
-	// DocumentText returns the text of a document, between marks that contain the file's name. DocumentText returns
-	// false if it can't read the document.
+	// DocumentText returns the text of a document between two marker lines. The first marker line contains the file's
+	// name. DocumentText returns false if it can't read the document.
 	DocumentText(ctx context.Context, f agent.File) (text string, ok bool)
 }
 
@@ -26,8 +26,8 @@ const (
 )
 
 // documents reads documents and remembers their texts. A client sends the same document again with each request of a
-// conversation. For a repeated document, the server reuses the remembered text, including the random marks around the
-// text. Because the text stays the same in successive requests, the model provider can use its prompt cache.
+// conversation. For a repeated document, the server reuses the remembered text, including the random characters in the
+// marker lines. Because the text stays the same in successive requests, the model provider can use its prompt cache.
 type documents struct {
 	reader Documents
 
@@ -47,7 +47,7 @@ func newDocuments(r Documents) documents {
 	return documents{reader: r, texts: make(map[[sha256.Size]byte]documentText)}
 }
 
-// read returns the text of a document.
+// read returns the text of a document, either remembered or newly extracted.
 func (d *documents) read(ctx context.Context, f agent.File) (string, bool) {
 	key := sha256.Sum256(append([]byte(f.Name+"\x00"+f.MediaType+"\x00"), f.Content...))
 	d.mu.Lock()
@@ -63,7 +63,8 @@ func (d *documents) read(ctx context.Context, f agent.File) (string, bool) {
 	return t.text, t.ok
 }
 
-// remember stores a text. If all stored texts together then exceed maxKnownBytes, remember deletes the oldest texts.
+// remember stores the text of a document in memory. If the remembered texts then exceed maxKnownBytes in total,
+// remember deletes the oldest texts.
 func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 	const overhead = 256
 	d.mu.Lock()

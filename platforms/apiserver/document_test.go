@@ -9,7 +9,8 @@ import (
 	"telex/agent"
 )
 
-// numbered implements Documents. Each time it reads a document, it returns a text that begins with the next number.
+// numbered implements Documents. Each time numbered reads a document, numbered returns a text that begins with the next
+// number.
 type numbered struct{ read int }
 
 func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) {
@@ -17,8 +18,8 @@ func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) 
 	return fmt.Sprintf("%d%s", n.read, f.Content), len(f.Content) > 0
 }
 
-// The test passes the same document twice. The second time, it gets the same text, and the server does not read it
-// again. The server remembers only a limited amount of text.
+// The test passes the same document twice. The second time, the server must return the same text without reading the
+// document again. The server may remember only a limited amount of text.
 func TestDocumentsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	reader := &numbered{}

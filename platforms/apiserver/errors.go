@@ -24,7 +24,7 @@ type apiError struct {
 	status      int
 	kind        string // the value of the field type in the error's JSON
 	message     string
-	param, code string        // empty: null in JSON
+	param, code string        // if empty, the JSON value is null
 	retryAfter  time.Duration // 0: the response has no header Retry-After
 	noRetry     bool          // tells the official SDKs not to repeat the request
 	clientGone  bool          // the client has disconnected
@@ -76,7 +76,7 @@ func errInternal(request string) *apiError {
 var errRestarted = errors.New("the answer restarted after a part of it was sent")
 
 // turnError converts the error of a failed turn to the error that the client gets. If a model provider reported the
-// error, the client gets its text only if the client's request is the reason.
+// error, turnError passes on the error's text only if the client's request caused the error.
 func turnError(ctx context.Context, err error, request string) *apiError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStopping):

@@ -217,9 +217,10 @@ func (x *exchange) emit(e agent.Event) {
 	x.reply.flush()
 }
 
-// handleReset handles a reset in a stream. After a reset, the text so far no longer belongs to the answer. The server
-// can't remove text that it has sent, so handleReset ends the turn with an error. If the text so far was reasoning
-// without a start tag, handleReset instead sends the end tag, because many clients hide all text before this tag.
+// handleReset handles a reset in a stream. After a reset, the text that the model has written so far no longer belongs
+// to the answer. The server can't remove text that it has sent, so handleReset ends the turn with an error. If the text
+// so far was reasoning without a start tag, handleReset instead sends the end tag, because many clients hide all text
+// before this tag.
 func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	if !e.Thought {
 		cancel(errRestarted)
@@ -288,7 +289,7 @@ func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result
 	return nil
 }
 
-// save stores the turn. If the client disconnects during the call, save continues, because the turn's usage must be
+// save stores the turn. If the client disconnects while save runs, save continues, because the turn's usage must be
 // counted.
 func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 	const saveTime = 30 * time.Second
@@ -304,12 +305,12 @@ func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 // storeError logs an error of the store, and returns the error that the client gets.
 func (s *Server) storeError(ctx context.Context, what string, err error) *apiError {
 	if ctx.Err() == nil {
-		s.Log.Error(what, slog.Any("error", err)) //nolint:sloglint // one of a few constant texts
+		s.Log.Error(what, slog.Any("error", err)) //nolint:sloglint // the variable what holds one of a few constant texts
 	}
 	return &apiError{status: http.StatusInternalServerError, kind: serverError, code: "store_failed", message: "The server could not read or write its store."}
 }
 
-// total returns the sum of a turn's usage.
+// total returns the sum of the tokens that a turn used.
 func total(usage []chat.Usage) (sum agent.Usage) {
 	for _, u := range usage {
 		sum = sum.Add(agent.Usage{Prompt: u.Prompt, Cached: u.Cached, Completion: u.Completion, Reasoning: u.Reasoning})

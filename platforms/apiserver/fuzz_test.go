@@ -61,8 +61,8 @@ func FuzzChatRequest(f *testing.F) { fuzzAPI(f, chatAPI{}) }
 
 func FuzzResponsesRequest(f *testing.F) { fuzzAPI(f, responsesAPI{}) }
 
-// The test cuts off the end of request bodies, and sends the bodies to both APIs. The server never responds with a 5xx
-// status.
+// The test cuts off the end of request bodies, and sends the incomplete bodies to both APIs. The server must never
+// respond with a 5xx status.
 func TestCutBodies(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

@@ -27,7 +27,7 @@ type idempotencyCache struct {
 // cachedAnswer is a request with an Idempotency-Key, and its answer.
 type cachedAnswer struct {
 	key      string
-	digest   [sha256.Size]byte // digest of the request
+	digest   [sha256.Size]byte // hash of the request
 	exchange *exchange         // nil: the request is still running
 	end      outcome
 	at       time.Time
@@ -91,7 +91,7 @@ func (p *idempotencyCache) dropOldest() {
 	p.order = p.order[1:]
 }
 
-// size returns the approximate size of e in bytes.
+// size returns the approximate size of the fields in e in bytes.
 func (e echo) size() int {
 	n := 1024 + len(e.ToolChoice) + len(e.Text.Format)
 	for _, t := range e.Tools {

@@ -52,8 +52,8 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
-// keeper is an in-memory store. keeper stores nothing once the context of the call has ended. If fails is set, keeper
-// fails with this error.
+// keeper is an in-memory store. keeper stores nothing if the context of the store call has ended. If the field fails is
+// set, all calls of keeper fail with this error.
 type keeper struct {
 	*memory.Store
 	fails error
@@ -75,7 +75,7 @@ type lab struct {
 	server *Server
 }
 
-// open starts a server, which runs until the test ends. change may change the server's options.
+// open starts a server, which runs until the test ends. The function change may change the server's options.
 func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	t.Helper()
 	l := &lab{T: t, store: &keeper{Store: memory.New()}, http: &http.Client{Transport: &http.Transport{}}}
@@ -105,7 +105,7 @@ func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	return l
 }
 
-// received is the response to a request. At the end of the test, its body is closed.
+// received is the response to a request. At the end of the test, the body of the response is closed.
 type received struct {
 	StatusCode int
 	Header     http.Header
@@ -163,7 +163,7 @@ type event struct {
 	name, data string
 }
 
-// events reads a stream to its end.
+// events reads all server-sent events of a stream.
 func events(t interface {
 	Helper()
 	Fatalf(string, ...any)

@@ -95,9 +95,9 @@ type part struct {
 	Text string `json:"text"`
 	// In Chat Completions, image_url is a JSON object; in Responses, image_url is a URL.
 	ImageURL json.RawMessage `json:"image_url"`
-	// Only parts of Chat Completions have the field file.
+	// Only the Chat Completions API has the field file.
 	File *filePart `json:"file"`
-	// Only parts of Responses have the following fields: the file's name and data, and the refusal.
+	// Only the Responses API has the following fields: the file's name and data, and the refusal.
 	filePart
 	Refusal string `json:"refusal"`
 }
@@ -126,7 +126,7 @@ func (p *parts) UnmarshalJSON(data []byte) error {
 	return badRequest("content", "Invalid type for content: want a string or a list of parts.")
 }
 
-// text returns the text of the parts. If a part is not text, text returns an error.
+// text returns the text of the parts. If a part is not text, the method text returns an error.
 func (p parts) text(param string) (string, *apiError) {
 	var texts []string
 	for i, one := range p {
@@ -275,9 +275,9 @@ func (q *query) addTool(f function, param string) *apiError {
 	return nil
 }
 
-// chooseTool applies a request's tool_choice. "none" removes only the client's tools, because the client does not know
-// telex's own tools. If tool_choice requires a call, telex offers the model only the client's tools, because a call of
-// a client's tool ends the turn. all says whether addResponseTools has kept all tools of the request.
+// chooseTool applies a request's tool_choice. The choice "none" disables only the client's tools, because the client
+// does not know telex's own tools. If tool_choice requires a call, telex offers the model only the client's tools,
+// because a call of a client's tool ends the turn. all says whether addResponseTools has kept all tools of the request.
 func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 	if len(choice) == 0 || string(choice) == "null" {
 		return nil
@@ -330,7 +330,8 @@ func (s sampling) set(p *agent.Params) *apiError {
 	return nil
 }
 
-// setMaxTokens sets the maximum number of output tokens to *most. If the request contains no maximum, most is nil.
+// setMaxTokens sets the maximum number of output tokens to *most. If the request contains no maximum, the parameter
+// most is nil.
 func (q *query) setMaxTokens(param string, most *int) *apiError {
 	if most == nil {
 		return nil

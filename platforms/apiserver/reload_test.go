@@ -10,8 +10,9 @@ import (
 	"telex/agent"
 )
 
-// The new options apply to the next request. If a key stays the same, the server still counts its earlier turns. A
-// request that already runs keeps the model with which it began.
+// After a reload, the new options must apply to the next request. If an API key stays the same, the server must still
+// count the turns before the reload. A request that runs during the reload must keep the model with which the request
+// began.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})

@@ -16,8 +16,8 @@ const commentInterval = 15 * time.Second
 
 // reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream begins with
 // its first event or comment. If the request fails before the stream has begun, reply sends the error with an HTTP
-// status. If the client does not read the response, a write blocks. After writeTimeout, the blocked write fails and the
-// turn ends.
+// status. If the client does not read the response, a write blocks. If a write is blocked for writeTimeout, the write
+// fails and the turn ends.
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -38,7 +38,7 @@ func (p *reply) stream(onError func(*apiError)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onError, p.lastWrite = onError, time.Now()
-	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // clients need a sign of life; close stops the timer.
+	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // keeps the connection alive; close stops the timer.
 	p.commentTimer.Reset(commentInterval)                 // start the timer only now, because comment reads the field commentTimer
 }
 
@@ -96,9 +96,9 @@ func (p *reply) write() {
 		return
 	}
 	now := time.Now()
-	if p.deadline.Sub(now) < writeTimeout*3/4 { // not for each piece, because setting a deadline is slow
+	if p.deadline.Sub(now) < writeTimeout*3/4 { // not for each piece of the answer, because setting a deadline is slow
 		p.deadline = now.Add(writeTimeout)
-		_ = p.control.SetWriteDeadline(p.deadline) // the writers of some tests have no deadlines and return an error
+		_ = p.control.SetWriteDeadline(p.deadline) // the writers in some tests do not support deadlines, so ignore the error
 	}
 	if !p.headerSent {
 		p.headerSent = true
@@ -169,7 +169,7 @@ func (p *reply) fail(err *apiError) {
 	}
 }
 
-// close prevents later writes, because a handler must not write after it has returned.
+// close prevents later writes to the response, because an HTTP handler must not write after the handler has returned.
 func (p *reply) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

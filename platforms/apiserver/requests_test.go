@@ -116,7 +116,8 @@ func attached(name, kind, content string) string {
 // files returns the sources that a message with the given number of files has.
 func files(n int) []agent.Source { return slices.Repeat([]agent.Source{{Origin: agent.OriginFile}}, n) }
 
-// The turn contains what the client put into the fields of the request. The server ignores unknown fields.
+// The turn that a request starts must contain the values of the request's fields. The server must ignore unknown
+// fields.
 func TestTurnOfARequest(t *testing.T) {
 	t.Parallel()
 	var got agent.Turn
@@ -235,7 +236,7 @@ func TestTurnOfARequest(t *testing.T) {
 	}
 }
 
-// Several users may share one key. If a request names its user, the turn has this user as its person.
+// Several users may share one key. If a request has the field user, the person of the turn is this user.
 func TestAskers(t *testing.T) {
 	t.Parallel()
 	var got agent.Turn
@@ -251,8 +252,9 @@ func TestAskers(t *testing.T) {
 }
 
 // If a turn fails before the server has sent anything, the client gets an HTTP status for errors. If the server has
-// already sent a part of the answer, the client gets an error event. The error contains no secrets. The error also
-// contains no details about the provider, because the client can't change the provider.
+// already sent a part of the answer, the client gets an error event. The error of a failed turn must contain no
+// secrets. The error must also contain no details about the model provider, because the client can't change the
+// provider.
 func TestFailedTurns(t *testing.T) {
 	t.Parallel()
 	fails := func(reason agent.StopReason, err error, events ...agent.Event) runner {

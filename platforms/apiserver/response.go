@@ -148,7 +148,7 @@ const (
 )
 
 // endStatus returns the status of one item of a finished answer. If the token limit or a content filter ended the
-// answer, the answer's last item is incomplete.
+// answer, the status of the answer's last item is incomplete.
 func endStatus(index int, a *answer, o outcome) string {
 	if (o.stop == agent.StopLength || o.stop == agent.StopFiltered) && index == len(a.items)-1 {
 		return incomplete

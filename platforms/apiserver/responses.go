@@ -46,7 +46,7 @@ type reasoningConfig struct {
 	Summary *string `json:"summary"`
 }
 
-// input is the input of a request. In JSON, it is one string or a list of items.
+// input is the input of a request. In JSON, the input of a request is one string or a list of items.
 type input []inputItem
 
 // UnmarshalJSON accepts a string, null, or a list of items.

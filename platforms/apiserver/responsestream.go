@@ -25,9 +25,9 @@ type responseEvent struct {
 	LogProbs     *[]any    `json:"logprobs,omitempty"`
 }
 
-// errorEvent is the event that reports an error in a stream. errorEvent contains the fields of the error twice. OpenAI
-// documents the fields at the top level, but sends them inside the field error, where the official SDKs read them
-// (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
+// errorEvent is the event that reports an error in a stream. errorEvent contains the fields of the error twice: at the
+// top level, and inside the field error. OpenAI documents the fields at the top level, but sends them inside the field
+// error, where the official SDKs read them (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
 	Type     string    `json:"type"`
 	Sequence int       `json:"sequence_number"`

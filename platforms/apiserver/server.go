@@ -21,8 +21,8 @@ import (
 
 // Runner runs turns. *agent.Agent implements it.
 type Runner interface {
-	// Run runs one turn and returns the turn's Result. For each event, Run calls emit in the same goroutine, and waits
-	// until emit has returned.
+	// Run runs one turn and returns the turn's Result. For each event of the turn, Run calls emit in its own goroutine,
+	// and waits until emit has returned.
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 	// Models returns the names of the models. The first model in the list is the default.
 	Models() []string
@@ -30,7 +30,7 @@ type Runner interface {
 
 // Store stores sessions, responses and usage, which the server needs after a request has ended.
 type Store interface {
-	// Used returns the sum of the tokens that the selected turns used.
+	// Used returns how many tokens the turns that the parameter of selects have used in total.
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 	// Session returns a session and those of its entries that the session's summary does not replace, oldest first.
 	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
@@ -38,7 +38,7 @@ type Store interface {
 	// stored.
 	SaveExchange(ctx context.Context, x chat.Exchange) error
 	// Responses returns a person's response and all earlier responses of the same conversation, oldest first. If the
-	// response does not exist, the list is empty.
+	// response with the given id does not exist, Responses returns an empty list.
 	Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error)
 	// DeleteResponse deletes one of a person's responses and reports whether it existed.
 	DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error)
@@ -48,7 +48,7 @@ type Store interface {
 type Options struct {
 	Endpoint       chat.EndpointID // the server's name
 	Listen         string          // host:port
-	Keys           []Key           // one for each client; if empty, everybody who can reach the address may use the server
+	Keys           []Key           // one key for each client; if empty, everybody who can reach the address may use the server
 	Origins        []string        // web pages that may call the server, as scheme://host, or "*"
 	MaxRequests    int             // maximum number of requests for answers at the same time
 	SessionsByUser bool            // the field user of a request selects a session
@@ -131,7 +131,7 @@ func (s *Server) current() *Server {
 	return s
 }
 
-// Open opens the address on which the server listens. Connections to this address wait until Serve is called.
+// Open opens the address on which the server listens. Clients that connect to this address wait until Serve is called.
 func (s *Server) Open(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if s.listener, err = lc.Listen(ctx, "tcp", s.Listen); err != nil {
@@ -142,7 +142,7 @@ func (s *Server) Open(ctx context.Context) (err error) {
 
 // Abandon closes the address that Open opened. Call Abandon only if you never call Serve, because Serve itself closes
 // the address.
-func (s *Server) Abandon() { _ = s.listener.Close() } // an error of Close has no consequence
+func (s *Server) Abandon() { _ = s.listener.Close() } // ignore the error: nobody uses the listener any more
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
@@ -170,7 +170,7 @@ func (s *Server) Serve(ctx context.Context) {
 	grace, cancel := context.WithTimeout(requests, s.current().Grace)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
-		end(errStopping) // the clients of requests that still run get an error
+		end(errStopping) // reports an error to the clients whose requests still run
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if srv.Shutdown(last) != nil {

@@ -21,7 +21,7 @@ type history struct {
 	messages []agent.Message
 	added    []agent.Message // messages that the request itself contains
 	entries  []chat.Entry    // the stored entries of messages, if the request belongs to a session
-	newest   int64           // number of the session's newest entry; 0: none
+	newest   int64           // number of the session's newest entry; 0: the session has no entries
 }
 
 var sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
@@ -170,7 +170,7 @@ func encode(v any) []byte {
 // sessionLocks is ready to use.
 type sessionLocks struct {
 	mu   sync.Mutex
-	held map[chat.Conversation]chan struct{} // closed when the lock is released
+	held map[chat.Conversation]chan struct{} // each channel is closed when the lock of its conversation is released
 }
 
 // lock waits until no other request that belongs to the session runs. If the conversation has no session, lock returns

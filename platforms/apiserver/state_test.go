@@ -108,7 +108,7 @@ func TestSessionOrder(t *testing.T) {
 	l := open(t, runner(func(ctx context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 		most.Store(max(most.Load(), running.Add(1)))
 		defer running.Add(-1)
-		time.Sleep(time.Millisecond) // let the other requests run
+		time.Sleep(time.Millisecond) // give the other requests time to run
 		return recall(ctx, turn, emit)
 	}), nil)
 	var wg sync.WaitGroup
@@ -302,7 +302,7 @@ func TestRepeatedRequests(t *testing.T) {
 		done <- status
 	}()
 	for turns.Load() < 6 {
-		time.Sleep(time.Millisecond) // wait until the other request runs
+		time.Sleep(time.Millisecond) // give the other request time to start
 	}
 	if status, data := l.call(http.MethodPost, "/v1/chat/completions", waiting, "Idempotency-Key", "w"); status != 409 {
 		t.Errorf("while it is answered: got %d: %s", status, data)
@@ -409,8 +409,8 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// When the server stops, it gives running requests some time to end. If a request takes longer, its client gets an
-// error.
+// When the server stops, it gives running requests some time to end. If a request takes longer, the client of this
+// request gets an error.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	for takes, want := range map[time.Duration]string{800 * time.Millisecond: "[DONE]", time.Hour: "shutting_down"} {
@@ -469,7 +469,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The server limits the number of requests that run at the same time. When one of them ends, the server accepts another.
+// The server limits the number of simultaneous requests. When one of these requests ends, the server accepts another.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})
@@ -503,8 +503,8 @@ func TestMaxRequests(t *testing.T) {
 	}
 }
 
-// If a client disconnects, its turn ends at once. The test disconnects with and without streaming, before and after
-// the first piece.
+// If a client disconnects, the turn of the client's request ends at once. The test disconnects with and without
+// streaming, before and after the first piece.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
@@ -558,8 +558,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A client closes only its sending side. To the server, this looks as if the client had disconnected, so the turn
-// ends. The client must then get an error, not an empty successful response.
+// A client closes only its sending side, which the server can't distinguish from a disconnect, so the turn ends. The
+// client must then get an error, not an empty successful response.
 func TestHalfClosedConnection(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(func(ctx context.Context, _ agent.Turn, _ func(agent.Event)) (agent.Result, error) {
@@ -661,8 +661,8 @@ func TestSignsOfLife_F58(t *testing.T) {
 	})
 }
 
-// If a client stops reading, the turn waits for a limited time and then ends. If a client does not send its whole
-// request, the server closes the connection.
+// If a client stops reading the response, the turn waits for a limited time and then ends. If a client does not send
+// its whole request, the server closes the connection.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	var ended time.Duration

@@ -60,14 +60,14 @@ func drawScript(t *rapid.T) (s turnScript) {
 	return s
 }
 
-// valid replaces invalid UTF-8, as encoding/json does, because JSON can't contain it.
+// valid replaces invalid UTF-8 in s, as encoding/json does, because JSON can't contain invalid UTF-8.
 func valid(s spoken) spoken {
 	s.text, s.reasoning = strings.ToValidUTF8(s.text, "\uFFFD"), strings.ToValidUTF8(s.reasoning, "\uFFFD")
 	return s
 }
 
-// An agent emits a random sequence of events. The official SDKs accept the order of the events in the stream. The
-// stream has the same content as the JSON document of a request without streaming.
+// In this test, an agent emits a random sequence of events. The order of the events in the stream must be one that the
+// official SDKs accept. The stream must have the same content as the JSON document of a request without streaming.
 func TestStreamsOfAnyTurn(t *testing.T) {
 	var script turnScript
 	l := open(t, runner(nil), func(o *Options) {
@@ -152,8 +152,8 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// The server can't remove text that it has sent. If the sent text was reasoning without an opening tag, the server
-// adds a closing tag. If the model begins its answer again, the server ends the stream with an error.
+// The server can't remove text that it has sent. If the sent text was reasoning without an opening tag, the server must
+// add a closing tag. If the model begins its answer again, the server must end the stream with an error.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`
@@ -179,7 +179,8 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// Each event contains the id, the time and the model of the answer. The time is in Unix seconds.
+// Each event of an answer's stream contains the id, the creation time and the model of the answer. The creation time is
+// in Unix seconds.
 func TestHeadOfAnswers(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

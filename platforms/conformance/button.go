@@ -10,7 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// maxAckDelay is how soon the adapter must acknowledge a press. Platforms allow three seconds or more.
+// maxAckDelay is how soon the adapter must acknowledge the press of a button. Platforms allow three seconds or more for
+// this acknowledgement.
 const maxAckDelay = 2 * time.Second
 
 // buttonCases returns the cases about buttons below messages.
@@ -105,7 +106,7 @@ func buttonCases() []testCase {
 		})},
 		{"a press by whoever wrote before comes from the same person", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			if to.Kind == chat.Group {
-				return // in a group, several people write, so the press may come from another person
+				return // in a group, another person may press the button, so don't compare the people
 			}
 			ref := s.offer(to, "one", both...)
 			r := s.start("")

@@ -24,7 +24,7 @@ import (
 // cursor is the cursor of all previews in these cases.
 const cursor = " ▌"
 
-// settleTime is longer than most answers take. Cases with longer answers wait longer.
+// settleTime is a time in which most answers become complete. Cases with longer answers wait longer than settleTime.
 const settleTime = 3 * time.Minute
 
 // testGateway runs a gateway. A case can kill the gateway and start it again, as if a new process followed the old
@@ -35,7 +35,7 @@ type testGateway struct {
 	planner  *planner // if not nil, the gateway uses the real agent with this planner, instead of model
 	config   preview.Config
 	button   gateway.Button
-	closed   bool // the gateway answers only people with access
+	closed   bool // the gateway answers only people who have been granted access
 	thoughts bool // the gateway shows a model's thoughts
 	previews bool // the gateway allows link previews
 
@@ -48,8 +48,8 @@ type testGateway struct {
 	excused int // number of answers for which a duplicate message is allowed
 }
 
-// newGateway starts a gateway that uses the stored data of the case's earlier gateways. The gateway stops at the end
-// of the case. change may change the gateway's settings before the start. change may be nil.
+// newGateway starts a gateway that uses the stored data of the case's earlier gateways. The gateway stops at the end of
+// the case. The function change may change the gateway's settings before the start. The parameter change may be nil.
 func (s *scene) newGateway(answers map[string]answer, change func(*testGateway)) *testGateway {
 	s.Helper()
 	if s.memory == nil {
@@ -85,7 +85,7 @@ func (h *testGateway) begin(a Adapter) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
 	h.gateway, h.cancel, h.done = g, cancel, make(chan error, 1)
 	go func() { h.done <- g.Run(ctx, func() {}) }()
-	pass(2 * time.Second) // an adapter may need several calls to connect
+	pass(2 * time.Second) // give the adapter time to connect, which may take several calls
 	synctest.Wait()
 }
 
@@ -112,7 +112,7 @@ func (h *testGateway) end() {
 	h.cancel = nil
 }
 
-// stopInOrder stops the process as an operator does, so that running replies have time to finish.
+// stopInOrder stops the process in the way an operator stops it, so that running replies have time to finish.
 func (h *testGateway) stopInOrder() {
 	h.Helper()
 	h.options.Grace = 30 * time.Second
@@ -154,8 +154,8 @@ func (h *testGateway) ask(to chat.Target, question string) {
 	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
 }
 
-// askLast makes a person send a question just before the process ends. If the platform does not deliver unconfirmed
-// messages again, askLast waits until telex has accepted the question.
+// askLast makes a person send a question just before the case ends the process. If the platform does not deliver
+// unconfirmed messages again, askLast waits until telex has accepted the question.
 func (h *testGateway) askLast(to chat.Target, question string) {
 	h.Helper()
 	before := len(h.ledger.acceptedMessages())
@@ -201,8 +201,8 @@ func (h *testGateway) seen(to chat.Target, text string) {
 	})
 }
 
-// wantReply checks that a chat contains exactly the messages in want. Each earlier version of the bot's messages must
-// be a part of their text. A version may contain a cursor only at its end.
+// wantReply checks that a chat contains exactly the messages in want. The text of each earlier version of these
+// messages must be a part of the text in want. An earlier version may contain a cursor only at its end.
 func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.Helper()
 	h.wantShown(to, want...)
@@ -210,8 +210,9 @@ func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.wantValid(to)
 }
 
-// wantSince skips the first messages of a chat; first is their number. wantSince checks that exactly one message
-// follows, with the given text. what describes the situation in the error message.
+// wantSince checks that a chat contains exactly one message after its first messages, and that this message has the
+// given text. The parameter first is the number of messages to skip. The parameter what describes the situation in the
+// error message.
 func (h *testGateway) wantSince(what string, to chat.Target, first int, text string) {
 	h.Helper()
 	if got := h.Shown(to)[first:]; !slices.Equal(got, []string{text}) {
@@ -318,7 +319,7 @@ func edited(run func(*scene)) func(*scene) {
 	})
 }
 
-// said returns the text of the Saying from which a received message comes.
+// said returns the text of the Saying, the simulated message, from which the received message comes.
 func (s *scene) said(in chat.Inbound) string {
 	if r, ok := s.World.(Reporter); ok {
 		return r.Said(in.Text)

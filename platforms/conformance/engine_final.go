@@ -142,7 +142,7 @@ func overflowCases() []testCase {
 			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: 20 * time.Second}}, func(h *testGateway) { h.config.Cursor = "" })
 			for _, to := range h.both() {
 				h.ask(to, "quiet")
-				pass(15 * time.Second) // the whole text is visible, but the model has not ended its answer
+				pass(15 * time.Second) // by now the whole text is visible, but the model has not ended its answer
 				h.wantShown(to, prose(200))
 				sends, edits := h.Calls(chat.OpSend), h.Calls(chat.OpEdit)
 				pass(settleTime)
@@ -154,7 +154,7 @@ func overflowCases() []testCase {
 		{"D2: the final of a draft is a message", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
 			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *testGateway) { h.config.Transport = preview.Draft })
 			h.ask(to, "quiet")
-			pass(50 * time.Second) // longer than a draft stays visible without a renewal
+			pass(50 * time.Second) // wait longer than a draft stays visible if the bot does not renew the draft
 			h.wantDrafts(to, prose(200)+cursor)
 			h.wantShown(to)
 			pass(settleTime)

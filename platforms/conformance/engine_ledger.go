@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// ledger is the store of one process. After the process was killed, its ledger refuses all writes, as if the process
-// no longer existed.
+// ledger is the store of one process. After a case has killed the process, the ledger refuses all writes, as if the
+// process no longer existed.
 type ledger struct {
 	gateway.Store
 	mu       sync.Mutex

@@ -88,7 +88,7 @@ func limitCases() []testCase {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.newGateway(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
-			for round, most := range []int{3, 1} { // allowed refusals per chat: at first, then with the learned rate
+			for round, most := range []int{3, 1} { // allowed refusals per chat: first 3, then 1, since the rate is learned
 				before := h.Refusals()
 				for _, to := range places {
 					h.ask(to, "go")
@@ -225,14 +225,14 @@ func turnCases() []testCase {
 			}
 			pass(5 * time.Minute)
 			for _, to := range places {
-				h.wantJoined(to, prose(2000)) // the platform determines how many messages the text needs
+				h.wantJoined(to, prose(2000)) // the platform's length limit determines how many messages the text needs
 			}
 			h.wantGood()
 		})},
 	}
 }
 
-// maxFinalDelay is how soon the whole answer must be visible after the model has written its last piece. A call of a
+// maxFinalDelay is how soon the whole answer must be visible after the model has written its last piece. A call to a
 // stand-in takes a few tens of milliseconds. The pause between two previews is longer than a second, so an answer that
 // waits for this pause is too late.
 const maxFinalDelay = 300 * time.Millisecond

@@ -16,7 +16,7 @@ type planner struct {
 	thought       string // a complete sentence
 	before, after string // the model's texts before and after the tool call
 	note          string // the gateway's note below the answer; usually empty
-	proposal      string // the tool's description of the call; empty: the model calls no tool and writes only the text after
+	proposal      string // description of the tool call; if empty, the model calls no tool and writes only the field after
 
 	mu   sync.Mutex
 	ran  int    // how often the tool ran
@@ -59,8 +59,8 @@ func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.D
 	return c, nil
 }
 
-// step returns what the model writes for a request: the text, and a Completion. If the model then calls the tool, the
-// Completion contains the call.
+// step returns the text that the model writes in response to a request, and a Completion. If the model then calls the
+// tool, the Completion contains the tool call.
 func (p *planner) step(r agent.Request) (string, agent.Completion) {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == agent.ToolRole {

@@ -107,7 +107,7 @@ func questionCases() []testCase {
 					q := h.question(w, to)
 					approve := q.button(h, gateway.TextApproveButton)
 					h.stopHard()
-					if away { // a person presses the button while no process runs; some platforms lose such a press
+					if away { // the person pressed the button while no process ran, and some platforms lose such a press
 						w.Press(q.ref, approve)
 						pass(10 * time.Second)
 					}
@@ -217,7 +217,7 @@ func (h *testGateway) question(w Presser, to chat.Target) (q question) {
 	return q
 }
 
-// moves returns how many calls the platform has received, of all kinds together.
+// moves returns the total number of calls of all kinds that the platform has received.
 func (h *testGateway) moves() (n int) {
 	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit, chat.OpDelete, chat.OpTyping, chat.OpDraft, chat.OpStart, chat.OpAppend, chat.OpStop} {
 		n += h.Calls(op)
@@ -234,7 +234,7 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 	asked, _, _ := strings.Cut(texts[gateway.TextApproval], "{what}")
 	said := h.planner.before
 	if !h.can().Edit {
-		said = "" // without edits, that text becomes visible only with the answer
+		said = "" // if the platform has no edits, this text becomes visible only with the answer
 	}
 	first, _, _ := strings.Cut(h.planner.proposal, "\n")
 	want := letters(said) + letters(asked) + letters(first)
@@ -256,8 +256,8 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 }
 
 // wantDecided checks what a chat contains after a decision, if the process that asked the question still runs.
-// wantDecided makes the checks of wantEnded. In addition, an edit must have replaced the question with the answer, if
-// the platform supports edits.
+// wantDecided makes the checks of wantEnded. In addition, wantDecided checks that an edit has replaced the question
+// with the answer, if the platform supports edits.
 func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) {
 	h.Helper()
 	h.wantEnded(w, q, runs, told)
@@ -275,7 +275,8 @@ func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) 
 }
 
 // wantEnded checks what a chat contains after a decision. In the end, the answer must be the only new message. (On
-// platforms without edits, the question stays too.) The tool must have run as often as runs says.
+// platforms without edits, the question for approval stays visible too.) The parameter runs is how many times the tool
+// must have run.
 func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	h.Helper()
 	pass(settleTime)
@@ -283,7 +284,7 @@ func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	aside := gateway.DefaultTexts()[gateway.TextNotYours]
 	got := slices.DeleteFunc(h.Shown(to)[q.before:], func(text string) bool { return text == aside })
 	want := []string{final}
-	if !h.can().Edit { // the question stays visible, and a new process may have asked it again
+	if !h.can().Edit { // the question stays visible, and a new process may have asked the same question again
 		got, want = slices.Compact(got), []string{q.text, final}
 	}
 	if !slices.Equal(got, want) {

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// narrowRefusalCases returns the cases about a call that the platform refuses with 429. Such a call must delay as few
-// other calls as possible.
+// narrowRefusalCases returns the cases about a call that the platform refuses with 429. A refused call must delay as
+// few other calls as possible.
 func narrowRefusalCases() []testCase {
 	return []testCase{
 		{"D4: four refusals that are over slow no answer down, neither at once nor later", people(func(s *scene) {
@@ -20,9 +20,9 @@ func narrowRefusalCases() []testCase {
 			if _, ok := h.editor(); ok {
 				op = chat.OpEdit
 			}
-			// ten first lets the bot give four answers, one after the other. If refused is true, the platform refuses one call
-			// of each of them with 429. After the time later, ten people ask at once, and ten returns how long their answers
-			// take.
+			// The function ten first lets the bot give four answers, one after the other. If refused is true, the platform
+			// refuses one call of each of these answers with 429. Then the function waits for the duration later, ten people ask
+			// at once, and the function returns how long their answers take.
 			ten := func(refused bool, later time.Duration) time.Duration {
 				pass(5 * time.Minute) // after this time, earlier calls no longer count against rate limits
 				for range 4 {

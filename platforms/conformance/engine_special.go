@@ -193,7 +193,7 @@ func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
-// wantNoneDangling checks that each question that a person asked with a slash command looks answered. what describes
+// wantNoneDangling checks that the platform shows no slash command as still unanswered. The parameter what describes
 // the situation in the error message.
 func (s *scene) wantNoneDangling(w Asker, what string) {
 	s.Helper()

@@ -230,7 +230,7 @@ func killCases() []testCase {
 					h.seen(to, "word20")
 					h.stopInOrder()
 					for _, shown := range h.Shown(to)[before:] {
-						begun, marked := strings.CutSuffix(shown, stopMark()) // only a stopped answer ends with the stop mark
+						begun, marked := strings.CutSuffix(shown, stopMark()) // only a stopped answer ends with the text "(stopped)"
 						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, begun) || marked == (begun == text) && begun != "" {
 							h.Errorf("when it had stopped %q was shown", shown)
 						}
@@ -266,9 +266,10 @@ func (s *scene) reconciles(to chat.Target) bool {
 	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
 }
 
-// unclear checks an answer during which the connection breaks in a create. unclear tests both a break before the
-// create takes effect and a break after that. If after is empty, the connection breaks in the first create. If after
-// is not empty, the connection breaks in the create that follows a nearly full message.
+// unclear checks an answer during which the connection breaks in a create call. The function unclear tests both a break
+// before the create call takes effect and a break after that. If the parameter after is empty, the connection breaks in
+// the answer's first create call. Otherwise, the connection breaks in the create call that follows a nearly full
+// message.
 func (s *scene) unclear(a answer, after string) {
 	s.Helper()
 	h := s.newGateway(map[string]answer{"go": a}, nil)
@@ -290,8 +291,8 @@ func (s *scene) unclear(a answer, after string) {
 			list := h.Shown(to)[before:]
 			doubled := !slices.Equal(list, cutTo(a.text, list))
 			if f == CutAfter && !h.reconciles(to) {
-				// The broken call and the repeated call may each have made a visible message. If both did, the log
-				// must report the duplicate message.
+				// The create call whose connection broke and the repeated create call may each have made a visible message. If both
+				// calls made a message, the log must report the duplicate message.
 				told := strings.Count(h.log.String(), "a message of unknown outcome may stand") - logged
 				if !finishes(list, a.text) || doubled && told == 0 {
 					h.Errorf("shown are %q, which the log tells %d times", list, told)
@@ -318,7 +319,7 @@ func cutTo(text string, list []string) []string {
 	return parts
 }
 
-// finishes reports whether the messages contain the whole text. The list may contain one message too many.
+// finishes reports whether the messages contain the whole text. The list may contain one duplicate message in addition.
 func finishes(list []string, text string) bool {
 	if slices.Equal(list, cutTo(text, list)) {
 		return true
@@ -332,7 +333,7 @@ func finishes(list []string, text string) bool {
 	return false
 }
 
-// stopMark returns the line that telex shows below a stopped answer.
+// stopMark returns the empty line and the text "(stopped)" that telex appends to a stopped answer.
 func stopMark() string { return "\n\n" + gateway.DefaultTexts()[gateway.TextStopMark] }
 
 // stopped checks an answer that is stopped in the middle. The function stop stops the answer.
@@ -363,8 +364,8 @@ func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 }
 
 // wantSurvived checks an answer after a kill. before is the number of messages in the chat before the answer. The
-// answer must be visible once, complete and without a cursor. One duplicate message is allowed if telex can't find
-// out whether a create that was running during the kill took effect. The log must report every duplicate message.
+// answer must be visible once, complete and without a cursor. One duplicate message is allowed if telex can't find out
+// whether a create call that was running during the kill took effect. The log must report every duplicate message.
 func (h *testGateway) wantSurvived(what string, to chat.Target, before int, text string) {
 	h.Helper()
 	list := h.Shown(to)[before:]

@@ -50,8 +50,8 @@ func exactCases() []testCase {
 	}
 }
 
-// showEverywhere sends a Markdown text as a new message, as an edit, and as the caption of a file. The message and the
-// edit are sent both with and without markup.
+// showEverywhere sends a Markdown text as a new message, as an edit, and as the caption of a file. showEverywhere sends
+// the message and the edit both with and without markup.
 func (s *scene) showEverywhere(to chat.Target, source string) {
 	s.Helper()
 	rendered := s.rendered(to, source)[0]

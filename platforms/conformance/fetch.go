@@ -32,7 +32,7 @@ func fetchCases() []testCase {
 					s.Errorf("attached is %+v, want %s of %d bytes", a, file.Name, size)
 				}
 				s.fetch(f, a, file)
-				s.fetch(f, a, file) // fetching the file a second time must succeed too
+				s.fetch(f, a, file) // it must be possible to fetch the file a second time
 			}
 		})},
 		{"what is attached in a group is there, with the bot meant or not", inGroup(with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
