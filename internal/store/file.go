@@ -115,8 +115,8 @@ func (s *Store) create(ctx context.Context) error {
 }
 
 // rollBack undoes a transaction that a crashed process has left unfinished in a store that is not in WAL mode. A store
-// is always in WAL mode, except for a restored backup that no daemon has opened yet. The connections of inspect are
-// read-only, so inspect can't undo the transaction. rollBack changes the file only if it belongs to telex.
+// is always in WAL mode, except for a restored backup that no process has opened for writing. The connections of
+// inspect are read-only, so inspect can't undo the transaction. rollBack changes the file only if it belongs to telex.
 func (s *Store) rollBack(ctx context.Context) (err error) {
 	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
 		return nil

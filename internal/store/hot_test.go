@@ -11,8 +11,8 @@ import (
 )
 
 // If a process dies during a transaction in a store that is not in WAL mode, it leaves SQLite's rollback journal
-// behind. The next process must roll the transaction back. Only a restored backup that no daemon has opened yet is not
-// in WAL mode.
+// behind. The next process must roll the transaction back. Only a restored backup that no process has opened for writing
+// is not in WAL mode.
 func TestHotJournalIsRolledBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

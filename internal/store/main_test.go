@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		if err = installDisk(); err != nil {
 			break
 		}
-		if raced { // with the race detector, rapid makes fewer runs of TestModel
+		if raced { // with the race detector, rapid runs each property test fewer times
 			if err = flag.Set("rapid.checks", "10"); err != nil {
 				break
 			}

@@ -478,7 +478,7 @@ func testDecidedFromTheStart(f *fixture) {
 	f.waits()
 }
 
-// The store must count how often processes crashed during a message's turns: after three times, it is not answered.
+// The store must count how often a turn that answers a message has begun. A run that was released must not count.
 func testRerun(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -492,7 +492,7 @@ func testRerun(f *fixture) {
 	f.must(f.Release(f.Context(), "t"))
 	pending, err := f.Pending(f.Context())
 	f.must(err)
-	if len(pending) != 1 || pending[0].Begun != 2 { // 2, not 3, because the third run was released, so it did not crash
+	if len(pending) != 1 || pending[0].Begun != 2 { // 2, not 3, because the third run was released
 		f.Fatalf("got %+v, want message 1, begun twice", pending)
 	}
 	f.begin("t2", c, "1")

@@ -80,8 +80,9 @@ type member struct {
 
 func memberColumns(m *member) []any { return []any{&m.id, &m.lives, &m.leaving, &m.endpoints} }
 
-// fewest returns the live replica that owns the fewest chats among those that run an endpoint. fewest counts one more
-// chat for this replica, because the caller makes it the owner of a chat.
+// fewest returns the live replica that owns the fewest chats among those that run an endpoint and are not leaving. If
+// there is none, fewest returns 0. fewest counts one more chat for the returned replica, because the caller makes that
+// replica the owner of a chat.
 func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	s := t.store
 	s.mu.Lock()
