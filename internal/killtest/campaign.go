@@ -33,7 +33,7 @@ type result struct {
 	Kills   int    `json:"kills"`
 	Missed  int    `json:"missed"` // number of repeated attempts, because the situation for the kill never occurred
 	Answers int    `json:"answers"`
-	Bad     int    `json:"bad"` // number of trials in which people saw something wrong
+	Bad     int    `json:"bad"` // number of trials with a mistake (verdict.bad)
 	verdict
 }
 
@@ -95,7 +95,7 @@ func (r *result) add(o outcome) {
 	}
 }
 
-// printTable prints the results, and returns the number of trials in which people saw something wrong.
+// printTable prints the results, and returns the number of trials with a mistake.
 func printTable(out io.Writer, results []result) (bad int) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")+"\t") }

@@ -84,7 +84,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%d times, p50 %.2f s, p95 %.2f s, p99 %.2f s, max %.2f s", s.N, s.P50, s.P95, s.P99, s.Max)
 }
 
-// bad reports whether a person saw something wrong or waited too long.
+// bad reports whether the run found a mistake, or whether a person waited too long.
 func (r clusterResult) bad() bool {
 	return r.talkVerdict.bad() || r.late()
 }
