@@ -220,8 +220,8 @@ type Receipt struct {
 	RateLimits []RateLimitInfo
 }
 
-// Create describes an attempt to send a new message, for which the response is missing. With it, an adapter's method
-// Find can search the platform for the message.
+// Create describes an attempt to send a new message. If the response is missing, an adapter's method Find can use the
+// Create to search the platform for the message.
 type Create struct {
 	Key     string
 	After   MessageID // the newest message that was known before the call; empty: none, or the platform does not need it

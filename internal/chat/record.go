@@ -34,7 +34,7 @@ type TurnState string
 const (
 	TurnRunning TurnState = "running" // the turn has begun, but has no result yet
 	TurnDecided TurnState = "decided" // the result is stored, but not yet delivered
-	TurnDone    TurnState = "done"    // the reply is complete
+	TurnDone    TurnState = "done"    // the turn has ended, and nothing is left to do
 )
 
 // Turn is the record of one reply and of the messages that it answers.
