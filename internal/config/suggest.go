@@ -35,8 +35,8 @@ func nearest(written string, candidates []string) string {
 	return best
 }
 
-// distance returns the edit distance of a and b: the number of insertions, deletions, replacements and swaps of
-// adjacent characters that turn a into b.
+// distance returns the edit distance of a and b: the smallest number of insertions, deletions, replacements and swaps
+// of adjacent characters that turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
