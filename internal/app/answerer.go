@@ -80,7 +80,7 @@ type toolServer struct {
 }
 
 // newAnswerer returns an answerer for a configuration. If the answerer in before has the same configuration,
-// newAnswerer returns it. Otherwise the new answerer takes over the old one's MCP servers whose configuration is
+// newAnswerer returns it. Otherwise the new answerer shares with the old one the MCP servers whose configuration is
 // unchanged. before may be nil.
 func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer, error) {
 	of := answererConfigOf(c)

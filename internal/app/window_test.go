@@ -141,7 +141,7 @@ func TestShowReasoning_ofTheResponsesAPI(t *testing.T) {
 }
 
 // A single request has more tokens than the account may use per minute, so the provider would refuse it again and
-// again. telex must not repeat such a request.
+// again. telex must give up after two requests at most.
 func TestTokensPerMinute_areNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var v visit
