@@ -70,8 +70,8 @@ package: ## Make a .deb and an .rpm of the daemon in bin/package, for GOARCH.
 #                     the coverage, because measuring it with the detector takes longer. In the packages of IN_PART and in the
 #                     simulator, the target runs only some tests: those that don't run with the detector, and those that test less
 #                     with the detector. Such a test measures another process, or repeats a suite for another form of messages.
-#   test-environment  runs the tests of the packages that read environment variables a second time, with a variable that switches
-#                     streaming off. In cmd/telex, it runs only the tests in which telex would otherwise stream an answer.
+#   test-environment  runs the tests of the packages that may read any environment variable a second time, with a variable that
+#                     switches streaming off. In cmd/telex, it runs only the tests in which telex would otherwise stream an answer.
 # RAPID_CHECKS is the number of random inputs with which a test checks a property. The inputs are the same in each run, so if a test
 # fails for the first time, a change of the code is the reason. `make test RAPID_SEED=0 RAPID_CHECKS=2000` generates many new inputs;
 # run it before a release. If RAPID_CHECKS is not set, the simulator plays a fixed number of schedules. (A schedule is a random
