@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,7 +221,8 @@ func TestUnfinishedRequest(t *testing.T) {
 }
 
 // Three hundred requests arrive at the same time. The server must answer at least 128 of them, and refuse the others
-// with status 429.
+// with status 429. While the server handles 128 requests, it must refuse a further request at once. The server must
+// neither check this request nor wait for its body, and the response must say when the platform may try again.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {
@@ -243,6 +245,44 @@ func TestTooManyRequests(t *testing.T) {
 		if count[200] < 128 || count[429] == 0 || count[200]+count[429] != tries {
 			p.t.Errorf("answers: %v", count)
 		}
+	})
+	var checks atomic.Int64
+	var release chan struct{}
+	serve(t, func(s *webhook.Server) {
+		check := s.Check
+		s.Check = func(req *http.Request) (func([]byte) error, error) {
+			checks.Add(1)
+			return check(req)
+		}
+		release = make(chan struct{})
+		s.Answer = func(context.Context, webhook.Request) (webhook.Reply, error) {
+			<-release
+			return webhook.Reply{}, nil
+		}
+	}, func(p *platform) {
+		var waiting sync.WaitGroup
+		for range 128 {
+			waiting.Go(func() {
+				if status, answer := p.post(http.MethodPost, "s", "ok"); status != http.StatusOK {
+					p.t.Errorf("one of 128: %d %s", status, answer)
+				}
+			})
+		}
+		synctest.Wait()
+		conn, began := p.dial(), time.Now()
+		if _, err := fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: 2\r\n\r\n"); err != nil {
+			p.t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // the connection is closed.
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "1" || time.Since(began) > 0 {
+			p.t.Errorf("one more: %+v, %v, after %v", resp, err, time.Since(began))
+		}
+		_ = conn.Close()
+		if n := checks.Load(); n != 128 {
+			p.t.Errorf("%d requests were checked, want 128", n)
+		}
+		close(release)
+		waiting.Wait()
 	})
 }
 
