@@ -40,9 +40,11 @@ type station struct {
 	t        *testing.T
 	bot      *Bot
 	client   *http.Client
+	listener *memnet.Listener
 	log      conformance.Log
+	ctx      context.Context //nolint:containedctx // Every Run of the bot gets this context.
 	stop     context.CancelFunc
-	done     chan error
+	done     chan error // receives the error of Run
 	accepted []chat.Inbound
 	refuse   error // the error that accept returns; nil: accept succeeds
 }
@@ -58,7 +60,6 @@ func listening(t *testing.T, test func(*station)) {
 func start(t *testing.T, ahead time.Duration) *station {
 	t.Helper()
 	s := &station{t: t, done: make(chan error, 1)}
-	l := memnet.Listen()
 	s.bot = New(Options{
 		AccessToken: token, PhoneNumberID: numberID, AppSecret: secret, VerifyToken: verify,
 		HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -66,19 +67,14 @@ func start(t *testing.T, ahead time.Duration) *station {
 			return &http.Response{StatusCode: 200, Header: http.Header{"Date": {date}}, Body: io.NopCloser(strings.NewReader(accountAnswer)), Request: r}, nil
 		}),
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
-		Listener: func(context.Context) (net.Listener, error) { return l, nil },
+		Listener: func(context.Context) (net.Listener, error) { return s.listener, nil },
 	})
-	s.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial, ExpectContinueTimeout: time.Minute}}
-	var ctx context.Context
-	ctx, s.stop = context.WithCancel(context.WithoutCancel(t.Context()))
-	go func() {
-		s.done <- s.bot.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
-			if s.refuse == nil {
-				s.accepted = append(s.accepted, in)
-			}
-			return s.refuse
-		})
-	}()
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return s.listener.Dial(ctx, network, address)
+	}
+	s.client = &http.Client{Transport: &http.Transport{DialContext: dial, ExpectContinueTimeout: time.Minute}}
+	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(t.Context()))
+	s.run()
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		s.stop()
@@ -86,6 +82,19 @@ func start(t *testing.T, ahead time.Duration) *station {
 		untilLingerEnds()
 	})
 	return s
+}
+
+// run starts Run with a new listener.
+func (s *station) run() {
+	s.listener = memnet.Listen()
+	go func() {
+		s.done <- s.bot.Run(s.ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
+			if s.refuse == nil {
+				s.accepted = append(s.accepted, in)
+			}
+			return s.refuse
+		})
+	}()
 }
 
 // untilLingerEnds waits until the server has closed all refused connections. The server keeps each refused connection
@@ -205,18 +214,28 @@ func TestHandshake(t *testing.T) {
 }
 
 // accept fails, because the disk is full. The response to the webhook must have status 503, so that Meta repeats the
-// webhook, and Run must return accept's error.
+// webhook, and Run must return accept's error. When the bot runs again and Meta repeats the webhook, the bot must accept
+// the message exactly once.
 func TestAcceptFails(t *testing.T) {
 	listening(t, func(s *station) {
-		s.refuse = errors.New("disk full")
+		full := errors.New("disk full")
+		s.refuse = full
 		body := text("wamid.1", "hello")
 		if got := s.deliver(body, sign(body)); got != http.StatusServiceUnavailable {
 			t.Errorf("got %d", got)
 		}
-		err := <-s.done
-		if s.done <- err; !errors.Is(err, s.refuse) {
-			t.Errorf("Run = %v, want %v", err, s.refuse)
+		if err := <-s.done; !errors.Is(err, full) {
+			t.Errorf("Run = %v, want %v", err, full)
 		}
+		s.wantTexts()
+		s.refuse = nil
+		s.run()
+		for range 2 {
+			if got := s.deliver(body, sign(body)); got != http.StatusOK {
+				t.Errorf("repeated: got %d", got)
+			}
+		}
+		s.wantTexts("hello")
 	})
 }
 
