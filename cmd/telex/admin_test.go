@@ -69,7 +69,8 @@ func scrape(t *testing.T, base, token string) map[string]float64 {
 	return is
 }
 
-// The test compares the daemon's metrics with the counts of the stand-ins. The second question runs into a rate limit.
+// The test compares the daemon's metrics with the counts of the stand-ins. In the test, the bot's calls for the second
+// question run into a rate limit.
 func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -152,8 +153,8 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	}
 }
 
-// A daemon is killed during a reply. In the next daemon, this reply must count as recovered, and its tokens must be
-// counted only once.
+// The test kills a daemon during a reply. In the next daemon, this reply must count as recovered, and its tokens must
+// be counted only once.
 func TestRecoveredRepliesAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
@@ -253,8 +254,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// If the configuration names an admin address that is in use, the daemon does not start. If the daemon's default
-// address is in use, the daemon starts without an admin address.
+// If the configuration names an admin address that is in use, the daemon does not start. If the default admin address
+// is in use, the daemon starts without an admin address.
 func TestTakenAdminAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -267,7 +268,7 @@ func TestTakenAdminAddress(t *testing.T) {
 	if !strings.Contains(p.stderr.String(), "admin.listen: ") {
 		t.Errorf("the error does not name the key: %s", p.stderr.String())
 	}
-	// If Listen fails, another program already uses the default address.
+	// If Listen fails, another program already uses the default admin address.
 	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil {
 		defer func() { _ = other.Close() }()
 	}

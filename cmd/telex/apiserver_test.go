@@ -37,7 +37,7 @@ func (w *world) apiServer(settings string, more ...string) (string, *process) {
 	return "http://" + d.awaitLog("listening", 1)[0].text("address"), d
 }
 
-// apiClient is go-openai's client of a daemon.
+// apiClient returns a client of the library go-openai that is connected to a daemon's API server.
 func apiClient(address string) *goopenai.Client {
 	c := goopenai.DefaultConfig(apiKey)
 	c.BaseURL = address + "/v1"
@@ -48,7 +48,7 @@ func userSays(text string) []goopenai.ChatCompletionMessage {
 	return []goopenai.ChatCompletionMessage{{Role: "user", Content: text}}
 }
 
-// streamed requests a stream, and returns the joined text and the usage.
+// streamed makes a streaming request to the API, and returns the joined text and the usage.
 func streamed(ctx context.Context, c *goopenai.Client, r goopenai.ChatCompletionRequest) (text string, usage *goopenai.Usage, err error) {
 	s, err := c.CreateChatCompletionStream(ctx, r)
 	if err != nil {
@@ -229,8 +229,8 @@ func TestAPIServerKilled(t *testing.T) {
 	d.stop()
 }
 
-// The daemon is stopped while it answers a request. A stopping daemon must complete the answer to such a request, and
-// refuse new requests.
+// The daemon is stopped while it answers a request. A daemon that is told to stop must complete the answer to a running
+// API request, and refuse new requests.
 func TestAPIServerStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 400})

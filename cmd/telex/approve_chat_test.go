@@ -11,8 +11,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// chatParty starts a daemon whose model wants to order something when it gets the returned question. The returned env
-// lets a client connect to the daemon.
+// chatParty starts a daemon whose model, when it is asked the returned question, calls a tool that orders something.
+// The returned env lets a client connect to the daemon.
 func chatParty(t *testing.T, bench *workbench, name string) (question string, env []string, w *world, daemon *process) {
 	t.Helper()
 	w = newWorld(t, telegram.Options{}, openai.Options{})

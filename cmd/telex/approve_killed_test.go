@@ -13,8 +13,8 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// beginParty asks about a person's party, and lets the calls of the two read-only tools end at once. Then beginParty
-// waits until the bot asks the person to approve the third call.
+// beginParty asks the bot a question about a person's party, and lets the calls of the two read-only tools end at once.
+// Then beginParty waits until the bot asks the person to approve the third call.
 func beginParty(bench *workbench, n network, model remote, person int, name string) *place {
 	n.t.Helper()
 	bench.letGo("stock", name)
@@ -26,9 +26,9 @@ func beginParty(bench *workbench, n network, model remote, person int, name stri
 	return p
 }
 
-// The daemon is killed while it waits for a person's approval. The person presses the button of the killed process
-// before or after the next process starts. In either case, the approved tool must run once, and the answer must end in
-// the same message.
+// The daemon is killed while it waits for a person's approval. The person presses the approval button, which the killed
+// process showed, before or after the next process starts. In either case, the approved tool must run once, and the
+// answer must end in the same message.
 func TestKilledWhileAProposalWaits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

@@ -27,8 +27,9 @@ const (
 	mayI        = "May I do this?"
 )
 
-// party returns a question and the rules by which the model answers it. The answer consists of a text, two parallel
-// tool calls, a text, a call that changes something, and a text. The rules match the name in the question.
+// party returns a question and the rules by which the imitated model answers it. The answer consists of a text, two
+// parallel tool calls, a text, a call that changes something, and a text. The rules apply only to a question that
+// contains the given name.
 func party(name string) (question string, rules []openai.Rule) {
 	question = "What do we need for the party of " + name + "?"
 	call := func(tool string) string { return fmt.Sprintf("call=%q", fmt.Sprintf(`desk_%s {"for":%q}`, tool, name)) }
@@ -55,7 +56,7 @@ type place struct {
 	party  string // the name in the question, by which the model's rules recognize it
 }
 
-// begin starts a conversation in which the model answers by rules.
+// begin starts a conversation in which the imitated model answers as the given rules say.
 func (n network) begin(model remote, person int, question string, rules []openai.Rule) *place {
 	n.t.Helper()
 	for _, r := range rules {
@@ -142,7 +143,7 @@ type transport struct {
 	unseen []string
 	// silent lists the platforms on which no tool is shown.
 	silent []string
-	// moved lists the platforms on which the answer becomes a message only when the person is asked for approval.
+	// moved lists the platforms on which the answer is not a message before the person is asked for approval.
 	moved []string
 }
 

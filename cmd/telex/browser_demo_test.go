@@ -64,7 +64,8 @@ func (p *page) scheme(name string) {
 	}))
 }
 
-// shoot takes pictures of the page, light and dark, wide and on a phone. shoot fails if the page is wider than the window.
+// shoot takes pictures of the page: in the light and the dark scheme, in a wide window and in one of a phone's size.
+// shoot fails if the page is wider than the window.
 func (p *page) shoot(name string) {
 	p.t.Helper()
 	for width, size := range map[string]screen{"desktop": wide, "phone": smallScreen} {
@@ -95,8 +96,9 @@ func (p *page) keep(name string, take chromedp.Action[[]byte]) {
 	}
 }
 
-// awaitTides waits until each place shows the whole answer about the tides, once. The state "complete" alone is not
-// enough: if an answer needs two messages, the page also shows "complete" between the first and the second message.
+// awaitTides waits until each platform's chat on the page shows the whole answer about the tides, once. The state
+// "complete" alone is not enough: if an answer needs two messages, the page also shows "complete" between the first and
+// the second message.
 func (p *page) awaitTides() {
 	p.t.Helper()
 	text, _ := tides(p.t)
@@ -155,7 +157,7 @@ for (const place of look.places) new MutationObserver(() => {
 	p.awaitTides()
 	for place, steps := range value[map[string][]step](p, `seen`) {
 		t.Logf("%s: %d steps", place, len(steps))
-		if place != "api" { // the API's client starts the stream over after the kill
+		if place != "api" { // after the kill, the API's client requests the whole stream again
 			checkGrowth(t, place, steps, killed)
 		}
 	}

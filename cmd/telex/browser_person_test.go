@@ -16,7 +16,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// tool clicks one of the buttons beside a message; message is a JavaScript expression.
+// tool clicks one of the buttons beside a message; the parameter message is a JavaScript expression that selects this
+// message.
 func (p *page) tool(message, name string) {
 	p.t.Helper()
 	p.do("mark the message", chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
@@ -24,7 +25,7 @@ func (p *page) tool(message, name string) {
 	p.do("click "+name, chromedp.Click(chromedp.CSS("[data-test]")))
 }
 
-// said checks that a condition holds for m, a person's newest message in the stand-in.
+// said checks that a JavaScript condition about the variable m holds, where m is the newest message that a person sent.
 func (p *page) said(what, condition string) {
 	p.t.Helper()
 	p.do("ask for the history", chromedp.Evaluate[chromedp.Void](

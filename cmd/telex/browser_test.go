@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// chromium is the program that these tests drive.
+// chromium is the name of the browser that these tests control.
 const chromium = "chromium"
 
 // rate is the usual number of tokens that the model writes per second.
@@ -25,8 +25,8 @@ const rate = 100
 // telegramPage is where the demo serves the page of the Telegram stand-in.
 const telegramPage = "/telegram/"
 
-// lookers are JavaScript functions with which the tests read the page. The page's own functions are in a module and
-// can't be called.
+// lookers are JavaScript functions with which the tests read the page. The page's own functions are in a module, so the
+// tests can't call them.
 const lookers = `window.look = {
   scroll: () => document.getElementById("scroll"),
   field: () => document.getElementById("text"),
@@ -268,7 +268,7 @@ new MutationObserver(() => {
 	p.await("the answer to end", `seen.length && !seen.at(-1).endsWith("▌")`)
 	seen := value[[]string](p, `seen`)
 	for i, text := range seen[:len(seen)-1] {
-		if !strings.HasSuffix(text, strings.TrimSpace(cursor)) { // after code, the cursor is on its own line
+		if !strings.HasSuffix(text, strings.TrimSpace(cursor)) { // after a code block, the cursor is on its own line
 			t.Errorf("step %d of %d has no cursor: %q", i+1, len(seen), text)
 		}
 		if i > 0 && len(text) <= len(seen[i-1]) {

@@ -41,8 +41,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// In a pipeline of models, each model reads the text of the model before it. People see only the answer of the last
-// model.
+// In a pipeline of models, each model must read the text that the previous model wrote. People see only the answer of
+// the last model.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

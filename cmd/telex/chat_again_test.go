@@ -42,7 +42,7 @@ func checkNumbered(t *testing.T, lines []string, n int) {
 
 // A daemon ends while a person talks to it at a terminal. The next daemon must complete the answer in the place where
 // the answer began. Text that the person typed while no daemon ran must be neither lost nor sent twice. A terminal that
-// connects later must show the answer as it was shown before.
+// connects later must show the answer as an earlier terminal showed it.
 func TestChatOutlivesTheDaemon(t *testing.T) {
 	t.Parallel()
 	const words = 60

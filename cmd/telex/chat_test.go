@@ -54,7 +54,7 @@ func feed(t *testing.T, env []string, stdin string, args ...string) (stdout, std
 			break
 		}
 	}
-	_ = cmd.Wait() // ProcessState contains the result
+	_ = cmd.Wait() // ProcessState contains the exit code
 	return text.String(), trouble.String(), writes, cmd.ProcessState.ExitCode()
 }
 
@@ -102,8 +102,8 @@ func TestChatFails(t *testing.T) {
 	}
 }
 
-// telex chat works with a configuration without platforms. The setting streaming.cli has an effect, and a session keeps
-// its history, which other sessions do not see.
+// telex chat works with a configuration without platforms. The setting streaming.cli must have an effect, and a session
+// must keep its history, which other sessions must not see.
 func TestChatKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -196,7 +196,7 @@ func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen,
 		_, _ = io.Copy(screen, keyboard) // Copy returns when the process has ended
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // does nothing if the process has ended
+		_ = cmd.Process.Kill() // Kill does nothing if the process has ended
 		_ = cmd.Wait()
 		<-drawn
 		_ = keyboard.Close()
@@ -209,7 +209,7 @@ func exits(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 	defer kill.Stop()
-	_ = cmd.Wait() // ProcessState contains the result
+	_ = cmd.Wait() // ProcessState contains the exit code
 	return cmd.ProcessState.ExitCode()
 }
 

@@ -125,7 +125,7 @@ func TestCommands(t *testing.T) {
 	lines(2)
 	w.ask("/start")
 	lines(3)
-	w.ask("/etc/hosts is a file") // not a command, although it begins with a slash
+	w.ask("/etc/hosts is a file") // this message is not a command, although it begins with a slash
 	p.awaitLog("turn ended", 1)
 	texts := w.texts(ada)
 	if texts[0] != "Nichts läuft." || !strings.Contains(texts[1], "/new") || texts[2] != texts[1] {

@@ -37,7 +37,7 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 			log := level.NewLog(cfg.Log, os.Stderr)
 			warn(log, cfg)
 			if doubt := cfg.NoAccessReason(); doubt != "" {
-				log.Warn(doubt) //nolint:sloglint // the sentence is the message
+				log.Warn(doubt) //nolint:sloglint // the log message is the whole warning
 			}
 			reloads := make(chan os.Signal)
 			ctx, cancel := context.WithCancel(c.Context())
@@ -60,9 +60,9 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 	}
 }
 
-// passHangups passes each SIGHUP from hangups to reloads until ctx ends. If the daemon got SIGHUP because its terminal was
-// closed, passHangups calls end instead. A daemon under nohup continues, because nohup redirects its output to a file, so the
-// daemon writes to no terminal.
+// passHangups passes each SIGHUP from hangups to reloads until ctx ends. If the daemon got SIGHUP because its terminal
+// was closed, passHangups calls the function end instead. A daemon under nohup continues, because nohup redirects its
+// output to a file, so the daemon writes to no terminal.
 func passHangups(ctx context.Context, hangups <-chan os.Signal, reloads chan<- os.Signal, end func()) {
 	attached := hasTerminal()
 	for {
@@ -183,7 +183,7 @@ func load(c *cobra.Command) (*config.Config, error) {
 
 func warn(log *slog.Logger, cfg *config.Config) {
 	for _, w := range cfg.Warnings {
-		log.Warn(w) //nolint:sloglint // the sentence is the message
+		log.Warn(w) //nolint:sloglint // the log message is the whole warning
 	}
 }
 

@@ -106,8 +106,8 @@ func standinCommand() *cobra.Command {
 	)
 }
 
-// standin returns the command that runs a stand-in. The command gets those flags of addStandinFlags whose names are in
-// flags.
+// standin returns the command that runs a stand-in. The command gets only those flags of addStandinFlags that the
+// parameter flags names.
 func standin(name, address, short string, flags ...string) *cobra.Command {
 	var o app.StandinOptions
 	var listen string
@@ -140,7 +140,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 	return c
 }
 
-// addStandinFlags adds the flags of all stand-ins to a command. The flags set the fields of o.
+// addStandinFlags adds the flags of all stand-ins to a command. The flags set the fields of the options o.
 func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Token, "token", "", "the token that it accepts (default: one it prints)")

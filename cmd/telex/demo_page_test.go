@@ -34,8 +34,8 @@ func (r remote) send(path string, form url.Values) {
 	}
 }
 
-// With its key, a real provider replaces the stand-in of the first model. The demo's page can make the real provider
-// fail, too.
+// If the key of a real provider is set, this provider replaces the stand-in of the demo's first model. The demo's page
+// can make the real provider fail, too.
 func TestDemoWithARealModel(t *testing.T) {
 	t.Parallel()
 	const key = "sk-of-the-person"

@@ -201,7 +201,7 @@ func TestPrecedenceOfStreaming(t *testing.T) {
 			if got := len(w.replies(ada)[0].Versions) > 1; got != c.want {
 				t.Errorf("the answer was shown while it was written: %t, want %t", got, c.want)
 			}
-			if !w.model.Requests()[0].Stream { // the request streams anyway, so that telex notices a silent model
+			if !w.model.Requests()[0].Stream { // the model request streams anyway, so that telex notices a silent model
 				t.Error("the model was not asked to stream")
 			}
 		})

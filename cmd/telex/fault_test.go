@@ -106,7 +106,7 @@ func TestModelFaultsThatMend(t *testing.T) {
 		name, do   string
 		times      int
 		requests   int
-		askedPlain bool // the last request did not stream
+		askedPlain bool // the last model request asked for no stream
 	}{
 		{name: "stream is cut in the middle", do: "cut=100 on=stream", times: 1, requests: 2},
 		{name: "stream ends early", do: "eof=100 on=stream", times: 1, requests: 2},

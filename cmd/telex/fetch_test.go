@@ -222,7 +222,7 @@ func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 	p := w.daemon(sections{streaming: "{telegram: {enabled: true, edit_interval: 0.3}}", more: "tools: {enabled: [fetch]}"}, site.env...)
 	for i, tt := range []struct {
 		button, decision, told string
-		read                   int64 // how often the page was read so far
+		read                   int64 // how often the page /news was read so far
 	}{
 		{"Deny", "denied", "Not done: the person denied this call. Do not call it again unless you are asked to.", 0},
 		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 1},

@@ -19,7 +19,7 @@ import (
 // garbage is a platform that returns the given updates, some of them invalid, until a client has confirmed the last
 // one.
 type garbage struct {
-	updates []string // JSON; the method ServeHTTP counts the updates that begin with an update_id from 1
+	updates []string // JSON; ServeHTTP assumes that the updates have the update_ids 1, 2, 3, …
 
 	mu    sync.Mutex
 	polls []int    // the requested offsets

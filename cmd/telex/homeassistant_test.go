@@ -119,8 +119,8 @@ func (h *home) wantGood() {
 	}
 }
 
-// When a watched entity changes, the bot must answer, even after a kill, a stalled socket or a flood of changes. The
-// bot must not answer when other entities change.
+// When a watched entity of the house changes, the bot must answer, even after a kill, a stalled socket or a flood of
+// changes. The bot must not answer when unwatched entities change.
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,
@@ -265,8 +265,8 @@ func TestHouseAloneChangesNothing(t *testing.T) {
 	if state, _ := h.house.State("lock.front_door"); state.State != "locked" || h.house.Stats().ByMethod["lock.unlock"] != 0 {
 		t.Errorf("the door is %s", state.State)
 	}
-	// Each notification changes the entity notify.phone. A change of this entity must not start a turn, so all questions must
-	// be about other events.
+	// Each notification changes the entity notify.phone. A change of the entity notify.phone must not start a turn, so all
+	// questions must be about other events.
 	for i, entity := range []string{"binary_sensor.hall_motion", kitchen} {
 		h.open(entity, "on")
 		h.await("another notification", func() bool { return len(h.house.History("notify.phone")) > i+1 })

@@ -17,7 +17,7 @@ import (
 // processes.
 const hostileName = "hostile-server"
 
-// The transports of a server.
+// Names of the transports over which a daemon can reach an MCP server.
 const (
 	byPipe   = "pipe"
 	byBody   = "body"

@@ -115,7 +115,7 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 	}
 	left := processesWith(word, effects)
 	for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
-		// Poll, because the processes are not children of the test. The code below reports those that still run.
+		// Poll, because the processes are not children of the test. The code below reports the processes that still run.
 		time.Sleep(50 * time.Millisecond)
 	}
 	for _, process := range left {

@@ -60,9 +60,9 @@ func run() int {
 	return exitCode(err)
 }
 
-// stopSignals returns the signals that end the command in an orderly way. SIGHUP is one of them: a process gets SIGHUP when
-// its terminal is closed, and by default SIGHUP would end the process at once. If telex was started with nohup, SIGHUP stays
-// ignored. In the daemon, SIGHUP means a reload, so it is sent to hangups instead.
+// stopSignals returns the signals that end the command in an orderly way. SIGHUP is one of these signals: a process
+// gets SIGHUP when its terminal is closed, and by default SIGHUP would end the process at once. If telex was started
+// with nohup, SIGHUP stays ignored. In the daemon, SIGHUP means a reload, so it is sent to hangups instead.
 func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if command, _, err := c.Find(os.Args[1:]); err == nil && command.Name() == runName {

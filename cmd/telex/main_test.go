@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// playsProgram is an environment variable that makes the test binary run telex itself. So the tests run real
-// processes of the code under test, with the race detector if the test binary has it.
+// playsProgram is an environment variable that makes the test binary run telex itself. With this variable, the tests
+// run real processes of the code under test, with the race detector if the test binary has it.
 const playsProgram = "TELEX_TEST_PLAYS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 		serveHostile(os.Args[2:])
 		return
 	}
-	// Recognize the command keepName by its argument, because this command has the environment of the MCP server that
-	// it starts.
+	// Recognize the command keepName by its argument, because the daemon runs this command with the environment of the MCP
+	// server that it starts.
 	if os.Getenv(playsProgram) != "" || len(os.Args) > 1 && os.Args[1] == keepName {
 		os.Exit(run())
 	}

@@ -62,7 +62,7 @@ func unmark(t *testing.T, marked string) (text string, entities []telegram.Entit
 	return text, entities
 }
 
-// checkTides compares a version of a message with the result of tides.
+// checkTides compares a version of a message with the text and entities that the function tides returns.
 func checkTides(t *testing.T, got telegram.Version) {
 	t.Helper()
 	text, entities := tides(t)

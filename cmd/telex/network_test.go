@@ -39,11 +39,11 @@ type network struct {
 	// ask sends a question to the bot as person i in that person's own conversation, and returns an id of the
 	// conversation.
 	ask func(i int, question string) string
-	// posts returns the bot's messages in the conversation where, with all their versions, oldest first.
+	// posts returns the bot's messages in a conversation, oldest first, each with all its versions.
 	posts func(where string) []post
 	// press presses the button with this label below a message, as person i.
 	press func(i int, where string, p post, label string)
-	// content returns the content of a file in the conversation where.
+	// content returns the content of a file in a conversation.
 	content func(where string, f attached) string
 }
 
@@ -64,7 +64,7 @@ type shown struct {
 	files   []attached
 }
 
-// attached is a file of a message; id is its id on the platform.
+// attached is a file of a message; id is the file's id on the platform.
 type attached struct{ id, name string }
 
 func (s shown) labels() (out []string) {
@@ -74,10 +74,10 @@ func (s shown) labels() (out []string) {
 	return out
 }
 
-// button is a button of a message; id is its id on the platform.
+// button is a button of a message; id is the button's id on the platform.
 type button struct{ id, label string }
 
-// sees returns the texts of all versions of the bot's messages in the conversation where, oldest message first.
+// sees returns the texts of all versions of the bot's messages in a conversation, oldest message first.
 func (n network) sees(where string) (out [][]string) {
 	for _, p := range n.posts(where) {
 		var versions []string
@@ -116,7 +116,7 @@ func startPlatformsWith(t *testing.T, s sections) (networks []network, model rem
 	return []network{telegramNetwork(tg), discordNetwork(dc), slackNetwork(sl)}, model, daemon
 }
 
-// await waits until the newest message in the conversation where shows the answer, and returns the result of sees.
+// await waits until the newest message in a conversation shows the answer, and returns what the function sees returns.
 func (n network) await(where, answer string) (shown [][]string) {
 	n.t.Helper()
 	n.awaitEvent(fmt.Sprintf("%s: the answer %q", n.name, answer), func() bool {
@@ -228,7 +228,7 @@ func discordNetwork(r remote) network {
 func discordPost(m discord.Message) post {
 	p := post{id: m.ID}
 	for _, v := range m.Versions {
-		s := shown{at: v.At, text: strings.ReplaceAll(v.Content, `\_`, "_")} // as clients display it
+		s := shown{at: v.At, text: strings.ReplaceAll(v.Content, `\_`, "_")} // the text as Discord's clients display it
 		for _, b := range v.Buttons {
 			s.buttons = append(s.buttons, button{b.CustomID, b.Label})
 		}

@@ -111,7 +111,7 @@ func TestPairing(t *testing.T) {
 			if !running {
 				daemon = w.daemon(sections{access: pairing}, s.env)
 			}
-			w.knock(len(w.texts(ada)) + 1) // returns only if she gets a code, which shows that she has no access again
+			w.knock(len(w.texts(ada)) + 1) // knock returns only if ada gets a code, which shows that she has no access again
 			if n := len(w.model.Requests()); n != 1 {
 				t.Errorf("the model was asked %d times, want once", n)
 			}
@@ -276,8 +276,8 @@ func TestTwoDaemons(t *testing.T) {
 		}
 		wantText(t, "the list", p.stdout.String(), codes[i])
 	}
-	// The daemon uses another runtime directory, so the command can't reach the daemon. The error must say where the
-	// command looked.
+	// In this case, the daemon uses another runtime directory, so the command can't reach the daemon. The error must say
+	// where the command looked for a daemon.
 	_, stderr := states[0].command(t, exitFailed, "pair", "list")
 	wantText(t, "stderr", stderr, "a telex runs and was not reached by its socket", "XDG_RUNTIME_DIR")
 }

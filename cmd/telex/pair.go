@@ -60,7 +60,7 @@ func runEWithArg[T any](parse func(string) (T, error), do func(context.Context, 
 // environment returns the environment of the process. If the flag --config is set, its value replaces the variable
 // TELEX_CONFIG.
 func environment(c *cobra.Command) config.Env {
-	explicit, _ := c.Flags().GetString("config") // every command has the flag
+	explicit, _ := c.Flags().GetString("config") // every command has the flag --config
 	return func(name string) (string, bool) {
 		if name == "TELEX_CONFIG" && explicit != "" {
 			return explicit, true
@@ -72,7 +72,7 @@ func environment(c *cobra.Command) config.Env {
 // anyText is a parse function for runEWithArg that accepts any text.
 func anyText(text string) (string, error) { return text, nil }
 
-// results returns the output of a command.
+// false for a command without the flag --json
 func results(c *cobra.Command) app.Output {
 	asJSON, _ := c.Flags().GetBool("json") // false for a command without the flag
 	return app.Output{Results: c.OutOrStdout(), Remarks: os.Stderr, JSON: asJSON}

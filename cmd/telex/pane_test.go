@@ -39,7 +39,7 @@ func (p paneOf) sees() (answers []slack.Message, screen slack.Screen) {
 	return answers, screen
 }
 
-// await waits until shows returns true for the bot's n-th message in the thread.
+// await waits until the function shows returns true for the bot's n-th message in the thread.
 func (p paneOf) await(n int, what string, shows func(slack.Version) bool) {
 	p.t.Helper()
 	p.awaitEvent(what, func() bool {
@@ -79,8 +79,8 @@ func (p paneOf) checkAnswered(title, answer string) {
 }
 
 // In TestSlacksPane, people open the assistant's pane, see the greeting with suggested questions, and press one of
-// them. The answer is a stream. The answer must be complete even if the daemon is killed during the greeting or during
-// the stream.
+// them. The bot's answer in the pane is a native stream of Slack. The answer must be complete even if the daemon is
+// killed during the greeting or during the stream.
 func TestSlacksPane(t *testing.T) {
 	t.Parallel()
 	standin := func(name string, args ...string) *process {
@@ -115,8 +115,8 @@ func TestSlacksPane(t *testing.T) {
 	daemon = daemon.again()
 	daemon.awaitLog("receiving", 1)
 	if len(daemon.logged("going on where the last process ended")) > 0 {
-		// The second process suggests the questions again after the greeting. If the person pressed a question before
-		// that, the new suggestions would be shown below the answer.
+		// The second process suggests the questions again after the greeting. If the person pressed a question before the
+		// second process suggests the questions again, the new suggestions would be shown below the answer.
 		killed.awaitEvent("the suggestions of the second process", func() bool { return killed.suggestedSince(restarted) })
 	}
 	killed.pressPrompt("Count")

@@ -21,7 +21,7 @@ func TestThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const each = 10
 	networks, model, daemon := startPlatforms(t)
-	asked := make(map[string]map[string]string) // by platform name and conversation
+	asked := make(map[string]map[string]string) // questions by platform name and conversation
 	for _, n := range networks {
 		asked[n.name] = make(map[string]string)
 		for i := range each {
@@ -165,9 +165,9 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	daemon.stop()
 }
 
-// In TestKilledOnThreePlatforms, the daemon is killed again and again. Every question must be answered, even one that
-// was sent while no daemon ran. On platforms that recognize repeated creates, no question may be answered twice (D10,
-// F43, F44).
+// In TestKilledOnThreePlatforms, the daemon is killed again and again while people ask questions on three platforms.
+// Every question must be answered, even one that was sent while no daemon ran. On platforms that recognize repeated
+// creates, no question may be answered twice (D10, F43, F44).
 func TestKilledOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)

@@ -203,7 +203,7 @@ func probe(t *testing.T, admin, path string) (status int, r readiness) {
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_ = json.Unmarshal(body, &r) // may fail, because /healthz answers in plain text
+	_ = json.Unmarshal(body, &r) // Unmarshal may fail, because /healthz answers in plain text
 	return resp.StatusCode, r
 }
 

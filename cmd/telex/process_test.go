@@ -151,17 +151,17 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.cmd.Wait() // ProcessState contains the result
+		_ = p.cmd.Wait() // ProcessState contains the exit code
 	}()
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // does nothing if the process has ended
+		_ = p.cmd.Process.Kill() // Kill does nothing if the process has ended
 		<-p.ended
 		p.checkOutput(l.bare)
 	})
 	return p
 }
 
-// again starts the program again with the same environment.
+// again starts the process's program once more with the same environment.
 func (p *process) again() *process {
 	p.t.Helper()
 	how := p.how
@@ -221,7 +221,7 @@ func (p *process) running() bool {
 	}
 }
 
-// stop stops a daemon gracefully, which must succeed.
+// stop stops a daemon gracefully. If the daemon does not exit successfully, the test fails.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
@@ -289,7 +289,7 @@ func (p *process) awaitLog(part string, n int) []entry {
 	defer cancel()
 	var found []entry
 	if !p.stderr.await(ctx, func(text string) bool {
-		entries, _ := entriesOf(text) // log reports lines that are not JSON
+		entries, _ := entriesOf(text) // the method log reports lines that are not JSON
 		found = containing(entries, part)
 		return len(found) >= n
 	}) {

@@ -72,7 +72,7 @@ func (r *reloadable) reload(s sections, want ...string) {
 	}
 }
 
-// answers asks a question and compares the whole answer.
+// answers asks a question and compares the whole answer with want.
 func (r *reloadable) answers(question, want string) {
 	r.t.Helper()
 	n := len(r.replies(ada))
@@ -219,8 +219,8 @@ func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A token was revoked, and a reload replaces the token while an answer is being written. After the reload, the answer
-// must continue in the same message.
+// In the test, a bot's token was revoked, and a reload replaces the token while an answer is being written. After the
+// reload, the answer must continue in the same message.
 func TestReloadToken(t *testing.T) {
 	t.Parallel()
 	const renewed = "123456789:BBwhole-process-renewed-token-0000"
@@ -273,8 +273,8 @@ func TestReloadEndpoints(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A reload must change the keys of the API server at once, while a stream continues. A change of the address must not
-// break that stream.
+// A reload must change the keys of the API server at once, while a stream continues. A change of the API server's
+// address must not break a running stream.
 func TestReloadAPIServer(t *testing.T) {
 	t.Parallel()
 	const laterKey = "telex-api-reloaded-key-9876543210"

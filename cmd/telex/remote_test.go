@@ -22,8 +22,8 @@ type remote struct {
 	url string
 }
 
-// awaitAddress waits until the process has printed its address, and returns it. The address is the first group of the
-// expression line.
+// awaitAddress waits until the process has printed its address, and returns it. The address is what the first group of
+// the regular expression in the parameter line matches.
 func (p *process) awaitAddress(line *regexp.Regexp) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
@@ -130,7 +130,7 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 }
 
 // awaitEvent waits until ok returns true. awaitEvent calls ok after every event of the stand-in. If the wait fails,
-// awaitEvent prints the results of seen.
+// awaitEvent prints what the functions in seen return.
 func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)

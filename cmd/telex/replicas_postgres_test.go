@@ -74,7 +74,7 @@ func newWay(t *testing.T, platform string) (*way, string) {
 	return w, server.URL
 }
 
-// since returns the calls that were made after the time at.
+// since returns the calls that were made after the given time.
 func (w *way) since(at time.Time) (list []shownCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,7 +211,7 @@ func owner(t *testing.T, list []*replica, chat int64) (owner, other *replica) {
 }
 
 // gap returns the longest time between two consecutive versions of message m, counting only versions that were shown
-// after the given time. The time until the first of these versions counts, too.
+// after the given time. The time between the given time and the first counted version counts, too.
 func gap(m telegram.Message, after time.Time) (longest time.Duration) {
 	for _, v := range m.Versions {
 		if v.At.After(after) {
@@ -527,7 +527,7 @@ func replicaKilled(t *testing.T) {
 	list := w.replicas(2, dsn, sections{})
 	w.asksAll(chats, 0)
 	killed := time.Now()
-	list[0].signal(syscall.SIGKILL) // the replica that receives, and owns half of the chats
+	list[0].signal(syscall.SIGKILL) // this replica receives messages and owns half of the chats
 	<-list[0].ended
 	w.says(ada+chats, "say: anybody there?")
 	w.await("an answer of the other one", func() bool { return complete(w.texts(ada+chats), 1) })

@@ -28,8 +28,8 @@ func asked(t *testing.T, r openai.Request) (system, all string) {
 	return body.Messages[0].Content, all
 }
 
-// In a group, the end of the system prompt tells the model in which chat it is. Each message names its writer, even
-// when the model summarizes the conversation.
+// In a group, the end of the system prompt tells the model in which chat it is. Each message must name its writer, even
+// in the request to summarize the conversation.
 func TestSpeakersReachTheModelAndItsSummaries(t *testing.T) {
 	t.Parallel()
 	const group, prompt = -4242, "Be brief."

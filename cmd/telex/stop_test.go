@@ -71,7 +71,7 @@ func TestIdleDaemonEndsAtOnce(t *testing.T) {
 	p := w.daemon(sections{more: "shutdown_grace: 10m"})
 	began := time.Now()
 	p.stop()
-	// The daemon must not wait for the grace period, nor for the end of a long poll of 30 s.
+	// A daemon that is told to stop must not wait for the whole grace period, nor for the end of a long poll of 30 s.
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("an idle daemon took %v to end", took)
 	}

@@ -176,7 +176,7 @@ func TestStoreBackupOverwritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{taken, s.file, s.dir} {
-		before, _ := os.ReadFile(file) // empty for a directory
+		before, _ := os.ReadFile(file) // ReadFile returns nothing for a directory
 		stdout, stderr := s.run(t, exitFailed, "backup", file)
 		if want := "telex: " + file + " is there already, and a backup overwrites nothing: name another file\n"; stdout != "" || stderr != want {
 			t.Errorf("stdout %q, stderr %q, want nothing and %q", stdout, stderr, want)

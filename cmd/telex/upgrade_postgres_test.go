@@ -61,7 +61,8 @@ func buildRelease(t *testing.T, version string, migrations ...string) string {
 }
 
 // Two daemons are upgraded one after the other to a release with a newer schema, while people talk. During the upgrade,
-// both releases use the database. No answer may stand still for longer than the usual time plus two seconds.
+// both releases use the database. During the upgrade, no answer may stop growing for longer than the usual time between
+// two edits plus two seconds.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	const chats, stood = 6, 1500*time.Millisecond + 2*time.Second // the usual time between two edits on Telegram, and two seconds

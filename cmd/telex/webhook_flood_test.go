@@ -18,9 +18,9 @@ import (
 	"telex/standin/telegram"
 )
 
-// In TestWebhookFlood, the webhook gets ten thousand requests with random bodies. Some requests lack the secret, and
-// some are cut off. The webhook must return the right status for each request, and need little memory. While these
-// requests arrive, the bot must still answer Ada.
+// In TestWebhookFlood, the webhook gets ten thousand requests with random bodies. Some of these requests lack the
+// webhook's secret, and some end too early. The webhook must return the right status for each request, and need little
+// memory. While these requests arrive, the bot must still answer Ada.
 func TestWebhookFlood(t *testing.T) {
 	t.Parallel()
 	const (

@@ -12,7 +12,7 @@ import (
 )
 
 // Many forged and repeated webhooks arrive. The daemon must refuse webhooks without a valid signature and drop webhooks
-// that it received before. The daemon's memory must not grow much meanwhile.
+// that it received before. The daemon's memory must not grow much while forged and repeated webhooks arrive.
 func TestWhatsAppForged(t *testing.T) {
 	t.Parallel()
 	const requests, mostGrowth = 10_000, 10 << 10 // kB
@@ -34,7 +34,7 @@ func TestWhatsAppForged(t *testing.T) {
 		"broken JSON":  {genuine[:len(genuine)/2], whatsapp.Sign(p.whatsapp.AppSecret(), genuine[:len(genuine)/2]), 200},
 		"too large":    {make([]byte, 4<<20), whatsapp.Sign("x", nil), 413},
 	} {
-		// If the body is too large, the server may close the connection before all of the body is sent.
+		// If the body of a webhook is too large, the server may close the connection before all of the body is sent.
 		if got, err := p.deliver(c.body, c.signature); got != c.want && err == nil {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}

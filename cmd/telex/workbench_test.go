@@ -30,7 +30,7 @@ type workbench struct {
 	door  chan struct{} // requests wait until this channel is closed; nil: they do not wait
 }
 
-// gate holds back the calls of one tool for one name.
+// gate holds back the calls of one tool with one name.
 type gate struct {
 	mu    sync.Mutex
 	runs  int
@@ -149,7 +149,7 @@ func (g *gate) enter() {
 	}
 }
 
-// awaitCall waits until a tool is called for a name.
+// awaitCall waits until a tool is called with the given name.
 func (b *workbench) awaitCall(tool, name string) {
 	b.t.Helper()
 	select {
@@ -159,10 +159,10 @@ func (b *workbench) awaitCall(tool, name string) {
 	}
 }
 
-// letGo lets the calls of a tool for a name end, including future calls.
+// letGo lets the calls of a tool with the given name end, including future calls.
 func (b *workbench) letGo(tool, name string) { close(b.gate(tool, name).open) }
 
-// runs returns how often the tool was called for the name.
+// runs returns how often the tool was called with the given name.
 func (b *workbench) runs(tool, name string) int {
 	g := b.gate(tool, name)
 	g.mu.Lock()

@@ -81,7 +81,8 @@ func serve(t *testing.T, s interface {
 	return "http://" + l.Addr().String()
 }
 
-// sections contains the sections of a configuration. For an empty section, config uses its default.
+// sections contains the sections of a configuration. For an empty section, the method config uses the section's
+// default.
 type sections struct {
 	models, streaming, access, platforms string
 	admin                                string // empty: no admin address
@@ -191,8 +192,8 @@ func (w *world) wantTexts(chat int64, want ...string) {
 	}
 }
 
-// checkSteps checks that a message was shown while it was written. The message must have had at least least versions.
-// All versions except the last must have had a cursor.
+// checkSteps checks that a message was visible, with a cursor, while the answer was still being written. The parameter
+// least is the minimum number of versions of the message. All versions except the last must have had a cursor.
 func checkSteps(t *testing.T, m telegram.Message, least int) {
 	t.Helper()
 	if len(m.Versions) < least {
@@ -205,8 +206,8 @@ func checkSteps(t *testing.T, m telegram.Message, least int) {
 	}
 }
 
-// checkStopped checks that a message shows the beginning of a plain-text answer without a cursor, and below it the mark of a
-// stopped answer. checkStopped returns this beginning.
+// checkStopped checks that a message shows the beginning of a plain-text answer without a cursor, and below it the text
+// that telex adds to a stopped answer. checkStopped returns this beginning.
 func checkStopped(t *testing.T, text, answer string) string {
 	t.Helper()
 	shown, marked := strings.CutSuffix(text, "\n\n(stopped)")

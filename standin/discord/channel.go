@@ -19,7 +19,7 @@ const (
 	PrivateThread = 12
 )
 
-// These objects and the bot exist when the server starts.
+// Besides the bot, the objects with the following ids exist when the server starts.
 const (
 	// DefaultPerson is the person who acts if a test's call names no person.
 	DefaultPerson = "200000000000001001"
@@ -79,7 +79,7 @@ type guild struct {
 
 type channel struct {
 	info        Channel
-	autoArchive int // minutes, only for a thread
+	autoArchive int // for threads only: minutes without activity before the thread is archived
 	archivedAt  time.Time
 	gone        bool // deleted by a moderator
 	messages    []*Message

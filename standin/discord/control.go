@@ -47,7 +47,8 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlCall returns a control that concerns people and channels. The control validates their ids before it calls do.
+// controlCall returns a control that concerns people and channels. The control validates the ids of the people and
+// channels before it calls the function do.
 func controlCall(do func(controlRequest) (any, error)) func(*http.Request) (any, error) {
 	return rig.Posted(func(c controlRequest) (any, error) {
 		for _, id := range []string{c.Guild, c.User, c.Role} {

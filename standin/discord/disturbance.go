@@ -13,14 +13,14 @@ const (
 	// GatewayInvalidate tells all clients that their session is invalid (opcode 9). If Resumable is not set,
 	// GatewayInvalidate also ends the session.
 	GatewayInvalidate = "invalidate"
-	// GatewayDrop closes all connections without a close frame. Clients can resume their sessions.
+	// GatewayDrop closes all connections without a close frame. After GatewayDrop, clients can resume their sessions.
 	GatewayDrop = "drop"
 	// GatewayClose closes all connections with the close code in Code.
 	GatewayClose = "close"
 	// GatewayZombie keeps all connections open, but the gateway then sends nothing over them, not even
 	// acknowledgements of heartbeats.
 	GatewayZombie = "zombie"
-	// GatewayForget ends all sessions that have no connection. The gateway then refuses to resume them.
+	// GatewayForget ends all sessions that have no connection. The gateway then refuses to resume these sessions.
 	GatewayForget = "forget"
 	// GatewayRefuse refuses the next resumes; the field Times is their number, and 0 means 1.
 	GatewayRefuse = "refuse_resume"
@@ -54,7 +54,8 @@ func (d Disturbance) check() error {
 	return nil
 }
 
-// Gateway applies d to all connections to the gateway and returns their number. Gateway panics if d is invalid.
+// Gateway applies the disturbance d to all connections to the gateway and returns their number. Gateway panics if d is
+// invalid.
 func (s *Server) Gateway(d Disturbance) int {
 	if err := d.check(); err != nil {
 		panic("discord stand-in: " + err.Error())
@@ -98,7 +99,7 @@ func (s *Server) Gateway(d Disturbance) int {
 }
 
 // invalidate tells a client that its session is invalid. The connection stays open, so the client may identify or
-// resume over it.
+// resume over the same connection.
 func (s *Server) invalidate(k *socket, resumable bool) {
 	k.push(payloadOf(opInvalidSession, resumable))
 	n := k.session

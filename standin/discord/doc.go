@@ -49,7 +49,7 @@
 // A call that exceeds a limit gets a 429, and so does each further call in the same bucket until retry_after is over.
 // Stats counts and describes all of these calls as violations. An interaction without a response is also a violation,
 // and so is an error for which the gateway closes a connection. A correct client causes no violations. Numbers that
-// Discord does not publish are assumptions. The comments on Limits and Options mark them as such.
+// Discord does not publish are assumptions. The comments on Limits and Options mark these numbers as assumptions.
 //
 // The stand-in does not support voice, polls, stickers, reactions, modals beyond opening them, autocomplete, webhooks
 // of people, interactions over HTTP, and ETF and zstd on the gateway.

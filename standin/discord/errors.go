@@ -38,7 +38,7 @@ const (
 	codeThreadExists        = 160004
 )
 
-// apiError is an error response. A method panics with an apiError; see package rig.
+// apiError is an error response. To refuse a call, a method of the API panics with an apiError; see package rig.
 type apiError struct {
 	status  int
 	code    int
@@ -92,7 +92,7 @@ func (f formErrors) err() *apiError {
 	return &apiError{status: http.StatusBadRequest, code: codeInvalidForm, message: "Invalid Form Body", form: f}
 }
 
-// refuse refuses the call if there are any errors.
+// refuse refuses the call if the list contains any errors.
 func (f formErrors) refuse() {
 	if aerr := f.err(); aerr != nil {
 		panic(aerr)

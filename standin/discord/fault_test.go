@@ -19,7 +19,7 @@ func TestFaults(t *testing.T) {
 		name   string
 		fault  discord.Fault
 		status int  // status of the response; 0: the connection was cut
-		effect bool // whether the text must change
+		effect bool // whether the text of the message must change
 		answer string
 		took   time.Duration
 	}{
@@ -197,7 +197,7 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// The client closes its connection before the response arrives. The request must take effect nevertheless.
+// The client closes its connection before the response arrives. The stand-in must execute the request nevertheless.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{Latency: time.Second})

@@ -227,11 +227,11 @@ func (s *Server) detachAll() []net.Conn {
 	return conns
 }
 
-// gatewayViolation is an error of a client for which Discord closes the connection to the gateway. Handlers of payloads
-// panic with a gatewayViolation; see package rig.
+// gatewayViolation is an error of a client for which Discord closes the connection to the gateway. To close a
+// connection because of a violation, a payload's handler panics with a gatewayViolation; see package rig.
 type gatewayViolation struct {
 	code   int
-	detail string // added to the reason
+	detail string // text that is added to the close reason
 }
 
 // reason returns the text that Discord sends when it closes a connection because of the violation.

@@ -272,7 +272,7 @@ func TestGatewayDisturbances(t *testing.T) {
 		pause(12 * time.Second)
 		c.server.Gateway(discord.Disturbance{Kind: discord.GatewayMute})
 		mute := c.connect("")
-		synctest.Wait() // so that this connection is the one that gets no Hello
+		synctest.Wait() // wait, so that this connection is the one that gets no Hello
 		h := c.resume(session, g.seq)
 		if m := h.expect("MESSAGE_CREATE").message(t); m.Content != "lost" {
 			t.Errorf("replay: got %q", m.Content)
@@ -284,7 +284,7 @@ func TestGatewayDisturbances(t *testing.T) {
 		pause(10 * time.Second)
 		h.write(1, h.seq)
 		h.expectOp(11)
-		mute.expectClose(4009) // without a Hello, the client sends no heartbeat
+		mute.expectClose(4009) // without a Hello, the client sends no heartbeat, so the server closes the connection
 		c.server.Restart(time.Second)
 		if _, err := h.next(); err == nil || websocket.CloseStatus(err) != -1 {
 			t.Errorf("after a restart: got %v, want a cut connection", err)

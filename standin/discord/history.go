@@ -26,7 +26,7 @@ type Message struct {
 	Nonce     string `json:"nonce,omitempty"`
 	// Silent means that the message made no sound on people's devices.
 	Silent bool `json:"silent,omitempty"`
-	// Pings lists the mentions that notified people: "user:<id>", "role:<id>", "everyone" or "here". The list is
+	// Pings lists the mentions that notified people: "user:<id>", "role:<id>", "everyone" or "here". The list of Pings is
 	// sorted.
 	Pings []string `json:"pings,omitempty"`
 	// Interaction is the id of the interaction that the message answers.
@@ -38,7 +38,7 @@ type Message struct {
 	rig.Seen[Version]
 
 	forwarded   *snapshot
-	forwardFrom string // the channel of ForwardOf
+	forwardFrom string // the channel of the message that ForwardOf names
 
 	nonce           json.RawMessage // the nonce as received, which may be a JSON number
 	mentions        []string        // ids of the mentioned users
@@ -61,7 +61,7 @@ type Version struct {
 	// Buttons are the buttons that people can press.
 	Buttons []Button `json:"buttons,omitempty"`
 
-	edited bool // clients show the mark "edited"
+	edited bool // clients show that the message was edited
 }
 
 // Loading reports whether the message shows no text yet, only that the bot is thinking.
@@ -115,8 +115,8 @@ type Screen struct {
 	Messages []Message `json:"messages"`
 	// Typing means that clients show the bot as typing.
 	Typing bool `json:"typing,omitempty"`
-	// Failed lists the interactions that the bot did not answer in time. For each of them, the person reads that the
-	// application did not respond.
+	// Failed lists the interactions that the bot did not answer in time. For each such interaction, the person reads that
+	// the application did not respond.
 	Failed []string `json:"failed,omitempty"`
 }
 

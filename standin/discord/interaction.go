@@ -46,7 +46,7 @@ type Interaction struct {
 	Name string `json:"name"`
 	// Message is the id of the message that has the button.
 	Message string `json:"message,omitempty"`
-	// Answered is the time of the bot's first response, or zero. Response is the type of this response.
+	// Answered is the time of the bot's first response, or zero. Response is the type of the bot's first response.
 	Answered time.Time `json:"answered,omitzero"`
 	Response int       `json:"response,omitempty"`
 	// Original is the message that the first response created, or the button's message.

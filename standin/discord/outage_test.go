@@ -17,7 +17,7 @@ import (
 )
 
 // TestOverTCP uses a real TCP port. During an outage of the kind refuse, the stand-in must not listen on the port.
-// After the outage, it must listen on the same port again.
+// After the outage, the stand-in must listen on the same port again.
 func TestOverTCP(t *testing.T) {
 	s := discord.New(discord.Options{})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -13,7 +13,7 @@ import (
 // Incoming is a message that a person sends.
 type Incoming struct {
 	// Channel is the id of a channel or a thread, or "" for the DM with User. If the id is unknown, Say creates the
-	// channel in Guild.
+	// channel in the guild that the field Guild names.
 	Channel string `json:"channel"`
 	Guild   string `json:"guild"` // "" means DefaultGuild
 	// User is the writer's id; "" means DefaultPerson.
@@ -26,8 +26,8 @@ type Incoming struct {
 
 	// Text may contain mentions as <@id>; Server.Mention returns the text that mentions the bot.
 	Text string `json:"text"`
-	// ReplyTo is the message to which this one replies. With QuietReply, the reply does not mention the author of that
-	// message.
+	// ReplyTo is the message to which this one replies. With QuietReply, the reply does not mention the author of the
+	// message to which it replies.
 	ReplyTo    string `json:"reply_to"`
 	QuietReply bool   `json:"quiet_reply"`
 	// Forward is the message, from any channel, that this one forwards. Text must then be empty: if a person adds text to a
@@ -132,8 +132,8 @@ func (s *Server) forward(c *channel, m *Message, in Incoming) (string, error) {
 	return m.ID, nil
 }
 
-// addEmbeds adds embeds for the URLs in a person's message. The gateway reports this to the bot as a change of the
-// message.
+// addEmbeds adds embeds for the URLs in a person's message. The gateway reports the added embeds to the bot as a change
+// of the message.
 func (s *Server) addEmbeds(c *channel, m *Message) {
 	v := m.Last()
 	links := v.Opened()

@@ -65,7 +65,7 @@ func TestReferencesByIntent(t *testing.T) {
 }
 
 // The application's owner switches the message content intent on and off. The test checks what the bot may request and
-// read in each state.
+// read while the intent is switched on and while it is switched off.
 func TestContentSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

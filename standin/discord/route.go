@@ -14,7 +14,8 @@ type route struct {
 	name         string
 	bucket       string
 	serve        func(*Server, *request) any
-	// interaction marks calls that have an interaction's token in the path. The global limit does not count them.
+	// interaction marks calls that have an interaction's token in the path. The global limit does not count calls with
+	// such a token.
 	interaction bool
 	public      bool // the call requires no bot token
 }
@@ -73,7 +74,8 @@ func routes() []route {
 	return list
 }
 
-// attachmentRoute returns the route of file downloads. This route is not in routes, because its path is not below /api.
+// attachmentRoute returns the route of file downloads. The function routes does not return this route, because the
+// route's path is not below /api.
 func attachmentRoute() route {
 	return route{
 		method: http.MethodGet, path: "/attachments/{channel}/{attachment}/{name}", name: downloadMethod,

@@ -29,13 +29,13 @@ type Options struct {
 	BotID string
 	// Username is the bot's username; "telex" if empty.
 	Username string
-	// Limits are the published limits. A call that exceeds them gets 429 and counts as a violation. A zero field means the
-	// value in PublishedLimits.
+	// Limits are the published limits. A call that exceeds a published limit gets 429 and counts as a violation. A zero
+	// field means the value in PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them
+	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds a hidden limit
 	// gets 429 with the scope shared, but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of this time. The gateway has no latency.
+	// Latency is the duration of each call. Each call takes effect after half of the latency. The gateway has no latency.
 	Latency time.Duration
 	// MessageContent means that the privileged message content intent is enabled for the application. AllowContent can
 	// enable or disable the intent later.
@@ -120,7 +120,7 @@ func New(opts Options) *Server {
 // Token returns the valid token.
 func (s *Server) Token() string { return s.opts.Token }
 
-// Bot returns the bot's user. The application has the same id.
+// Bot returns the bot's user. The bot's application has the same id as this user.
 func (s *Server) Bot() User { return s.me }
 
 // Mention returns the text that mentions the bot.

@@ -138,7 +138,7 @@ func messageIntent(c *channel) int {
 }
 
 // dispatchMessage sends an event about a message to all sessions. A session that may not see the message's text
-// receives the message without it.
+// receives the message without its text.
 func (s *Server) dispatchMessage(c *channel, name string, m *Message) {
 	if m.OnlyFor != "" || s.access(c).Hidden {
 		return

@@ -28,7 +28,7 @@ type Violation struct {
 	Detail  string    `json:"detail"`
 }
 
-// Violations counts the violations. A correct client has none.
+// Violations counts the violations. A correct client causes no violations.
 type Violations struct {
 	OverLimit        int         `json:"over_limit"`
 	BlockedCalls     int         `json:"blocked_calls"`
@@ -56,7 +56,7 @@ func (v *Violations) add(one Violation) {
 	v.Details = append(v.Details, one)
 }
 
-// Stats contains the counters. The counters count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start of the server or from the last Reset.
 type Stats struct {
 	rig.Stats
 	// Messages, Edits, Deletes and Typings count the bot's calls that took effect.

@@ -34,7 +34,8 @@ func (s *Server) startThread(r *request, c *channel) any {
 	return created{s.wireChannel(t)}
 }
 
-// startThreadFrom answers POST /channels/{channel}/messages/{message}/threads. The thread has the message's id.
+// startThreadFrom answers POST /channels/{channel}/messages/{message}/threads. The thread gets the id of the message at
+// which it starts.
 func (s *Server) startThreadFrom(r *request, c *channel) any {
 	m := c.message(r.param("message"))
 	rig.RefuseIf(m == nil, unknownMessage())

@@ -10,7 +10,7 @@ import (
 // Stages at which a call is held.
 const (
 	Before   = "before"   // before its effect
-	After    = "after"    // after its effect, before the answer
+	After    = "after"    // after the call took effect, before the answer
 	Answered = "answered" // after the client has the whole answer
 )
 
@@ -35,7 +35,7 @@ type hold[C any] struct {
 }
 
 // Hold holds a call until Release is called or cut is closed. Hold returns false if the call must not continue. Hold
-// calls the function tell as soon as List contains the call.
+// calls the function tell as soon as List returns the call.
 func (s *Holds[C]) Hold(call C, stage string, cut <-chan struct{}, tell func(*Paused[C])) bool {
 	h := s.add(call, stage)
 	tell(&h.Paused)
@@ -119,7 +119,8 @@ func (s *Holds[C]) Release(id int, on bool) int {
 	return n - len(s.held)
 }
 
-// Reset forgets the held calls. The caller must cut their connections. New ids begin again at 1.
+// Reset forgets the held calls. The caller of Reset must cut the connections of these calls. After Reset, the ids of
+// held calls begin again at 1.
 func (s *Holds[C]) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

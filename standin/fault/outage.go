@@ -26,7 +26,7 @@ const (
 // Outage is a time in which the API does not work.
 type Outage struct {
 	Kind string `json:"kind"`
-	// For is how long the outage lasts from now on. In JSON, for_ms replaces it.
+	// For is how long the outage lasts from now on. In JSON, the field for_ms replaces the field For.
 	For    time.Duration `json:"-"`
 	ForMS  int           `json:"for_ms"`
 	Status int           `json:"status"` // HTTP status of the responses in a 5xx outage; 0 means 502

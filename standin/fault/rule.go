@@ -11,10 +11,11 @@ import (
 const (
 	// Latency delays the call by Delay before the call takes effect.
 	Latency = "latency"
-	// Status answers the call with the HTTP status in the field Status. With AfterEffect, the call takes effect
-	// first.
+	// Status answers the call with the HTTP status in the field Status. With AfterEffect, the call takes effect before the
+	// client gets this status.
 	Status = "status"
-	// Error answers the call with an error of the platform's API. With AfterEffect, the call takes effect first.
+	// Error answers the call with an error of the platform's API. With AfterEffect, the call takes effect before the
+	// client gets this error.
 	Error = "error"
 	// RateLimit answers the call with 429 and RetryAfter. Until the time RetryAfter is over, the stand-in refuses
 	// further calls in the scope of the call.
@@ -50,13 +51,13 @@ func Everywhere(more ...string) []string {
 }
 
 // Fault is a rule that determines which calls of type C are hit, and what happens to them. If several rules match a
-// call, only the oldest of them hits it. Each rule that selects the call counts it. Not every platform supports every
+// call, only the oldest of them hits it. Each rule counts the calls that it selects. Not every platform supports every
 // field and action.
 type Fault[C any] struct {
-	// Method selects calls by the method's name. Several names are separated by "|". "" selects all calls.
+	// Method selects calls by the method's name. Several names are separated by "|". An empty Method selects all calls.
 	Method string `json:"method"`
-	// Channel selects calls by their chat. Chat does the same on platforms that identify a chat by a number. The zero
-	// value selects all calls.
+	// Channel selects calls by their chat. On platforms that identify a chat by a number, the field Chat selects calls by
+	// their chat. The zero value of both fields selects all calls.
 	Channel string `json:"channel"`
 	Chat    int64  `json:"chat"`
 	// Contains selects calls whose text contains this string.
@@ -67,7 +68,7 @@ type Fault[C any] struct {
 	Every int `json:"every"`
 	// Times is how often the rule hits; 0: without limit.
 	Times int `json:"times"`
-	// For is how long the rule exists from now on; 0: without limit. In JSON, for_ms replaces it.
+	// For is how long the rule exists from now on; 0: without limit. In JSON, the field for_ms replaces the field For.
 	For   time.Duration `json:"-"`
 	ForMS int           `json:"for_ms"`
 
@@ -82,7 +83,7 @@ type Fault[C any] struct {
 	RetryAfter float64 `json:"retry_after"`
 	// Scope is the name of the scope in which the action RateLimit refuses further calls.
 	Scope string `json:"scope"`
-	// Delay is the delay of the action Latency. In JSON, delay_ms replaces it.
+	// Delay is the delay of the action Latency. In JSON, the field delay_ms replaces the field Delay.
 	Delay   time.Duration `json:"-"`
 	DelayMS int           `json:"delay_ms"`
 	// Rate is the speed of the action Drip, in bytes per second.

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// When determines which of the selected calls a rule hits. With the zero value, the rule hits all of them.
+// When determines which of the selected calls a rule hits. With the zero value of When, the rule hits all selected
+// calls.
 type When struct {
 	Nth, Every int           // Nth: only the n-th selected call, counted from 1. Every: each n-th selected call
 	Times      int           // how often the rule hits; 0: without limit
@@ -60,7 +61,7 @@ func (t *Table[F]) Clear() {
 	t.rules = nil
 }
 
-// Reset removes all rules. New ids begin again at 1.
+// Reset removes all rules. After Reset, the ids of rules begin again at 1.
 func (t *Table[F]) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,8 +23,8 @@ func (s *Server) readFirst(ctx context.Context, conn *websocket.Conn) ([]byte, b
 	return data, err == nil && kind == websocket.MessageText
 }
 
-// authenticate answers the first frame of a client. If the token is valid, the client may then send commands. If not,
-// authenticate ends the socket. Source: homeassistant/components/websocket_api/auth.py.
+// authenticate answers the first frame of a client. If the token is valid, the client may then send commands. If the
+// token is invalid, authenticate ends the socket. Source: homeassistant/components/websocket_api/auth.py.
 func (s *Server) authenticate(ctx context.Context, k *socket, data []byte, arrived time.Time, cut <-chan struct{}) {
 	token, wrong, err := parseAuth(data)
 	if err != nil {

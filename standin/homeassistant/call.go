@@ -15,7 +15,8 @@ type Call struct {
 	rig.Call
 	// Via is the way in which the call arrived: rest or socket.
 	Via string `json:"via"`
-	// Place is the id of the notification that the call concerns. In other calls, Place is the id of the first entity.
+	// Place is the id of the notification that the call concerns. If a call concerns no notification, Place is the id of
+	// the first entity that the call names.
 	Place string `json:"place,omitempty"`
 	// Text is the message of a notification.
 	Text string `json:"text,omitempty"`
@@ -43,14 +44,14 @@ const (
 // object is a JSON object that the server sends.
 type object map[string]any
 
-// refusal is an error response. A method panics with a refusal to refuse the call; see package rig.
+// refusal is an error response. To refuse a call, a method panics with a refusal; see package rig.
 type refusal struct {
 	// code and text are the code and the message of the error on a socket.
 	code, text string
 	// key is the key by which Home Assistant translates the error message, or "".
 	key string
-	// status is the HTTP status of a REST response. With whole, the body of the response is {"message": text}.
-	// Without whole, the body is the text of the HTTP status.
+	// status is the HTTP status of a REST response. If whole is set, the body of the response is {"message": text}. If
+	// whole is not set, the body is the text of the HTTP status.
 	status int
 	whole  bool
 }

@@ -18,7 +18,8 @@ type commandKind struct {
 	run  func(s *Server, r *request) any
 }
 
-// request is the state of a command while the server executes the command. The server holds s.mu during this time.
+// request is the state of a command while the server executes the command. The server holds s.mu while it executes the
+// command.
 type request struct {
 	command
 	socket *socket

@@ -10,7 +10,8 @@ import (
 type Event struct {
 	rig.EventHead[Call] // Kind is one of EventHead's kinds, or notification, edit, dismiss, state, socket, violation.
 
-	// Place is the place of the notification, or the id of the entity, that the event is about.
+	// Place is the place in which the event's notification is shown (see Notification.Place), or the id of the event's
+	// entity.
 	Place string `json:"place,omitempty"`
 	// Notification is the new state of the notification in an event of kind notification, edit or dismiss.
 	Notification *Notification `json:"notification,omitempty"`
@@ -35,5 +36,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// setEventPlace sets the place of an event to the place of a call.
+// setEventPlace copies the field Place from a call to the event about the call.
 func setEventPlace(e *Event, c *Call) { e.Place = c.Place }

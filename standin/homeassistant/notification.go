@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Panel is the place of the notifications that Home Assistant's frontend shows in its side bar.
+// Panel is the Place of the notifications that Home Assistant's frontend shows in its side bar.
 const Panel = "persistent_notification"
 
 // Notification is a notification that people see, with all its versions.
@@ -25,7 +25,7 @@ type Notification struct {
 // TextVersion is the text that a notification showed from the time At until the next version.
 type TextVersion struct {
 	At time.Time `json:"at"`
-	// Method is the service that made the version, or "core".
+	// Method is the service that made the version, or "core" if Home Assistant itself made the version.
 	Method string `json:"method"`
 	Title  string `json:"title,omitempty"`
 	Text   string `json:"text"`
@@ -99,7 +99,7 @@ func (s *Server) dismiss(id, by string) bool {
 	return true
 }
 
-// Dismiss dismisses a notification as a person.
+// Dismiss removes a notification from the panel, as if a person had dismissed it.
 func (s *Server) Dismiss(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 // maxBody is the maximum size of a request body in bytes. Source: homeassistant/components/http/__init__.py.
 const maxBody = 16 << 20
 
-// restCall is the state of a REST call while the server executes the call. The server holds s.mu during this time.
+// restCall is the state of a REST call while the server executes the call. The server holds s.mu while it executes the
+// REST call.
 type restCall struct {
 	http *http.Request
 	args []string // the parts of the path that match "*" in the route

@@ -46,7 +46,7 @@ type outgoing struct {
 	written chan struct{}
 }
 
-// socket is one open WebSocket connection. Server.mu guards its fields, except the last three.
+// socket is one open WebSocket connection. Server.mu guards the fields of a socket, except the last three.
 type socket struct {
 	out           []outgoing
 	wake          chan struct{} // signals that one of the fields below changed; capacity 1
@@ -57,7 +57,7 @@ type socket struct {
 	subscriptions []subscription
 	cancel        context.CancelFunc
 
-	// Only commands use these fields. Commands begin one after the other, so the fields need no lock.
+	// Only commands use the following three fields. Commands begin one after the other, so the fields need no lock.
 	authenticated bool
 	last          int64 // the id of the last command
 	commands      int
@@ -198,7 +198,7 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// command runs a command. command calls begun when the next command of the socket may begin.
+// command runs a command. command calls the function begun when the next command of the socket may begin.
 func (s *Server) command(ctx context.Context, k *socket, c command, arrived time.Time, begun func(), cut <-chan struct{}) {
 	if !k.authenticated {
 		return

@@ -20,8 +20,8 @@ const (
 	UnknownEntity = "unknown_entity"
 	// UnknownSubscription is an attempt to end a subscription that the socket does not have.
 	UnknownSubscription = "unknown_subscription"
-	// DoubleSubscription is a second subscription to the same events on one socket. Each of these events then arrives
-	// twice.
+	// DoubleSubscription is a second subscription to the same events on one socket. Each event of such a subscription then
+	// arrives twice.
 	DoubleSubscription = "double_subscription"
 	// BadFormat is a call with missing, wrong or unknown fields, or a malformed frame.
 	BadFormat = "bad_format"
@@ -46,7 +46,7 @@ type Violation struct {
 	Detail string    `json:"detail"`
 }
 
-// Violations counts the violations by kind. A correct client has none.
+// Violations counts the violations by kind. A correct client causes no violations.
 type Violations struct {
 	ByKind  map[string]int `json:"by_kind,omitempty"`
 	Details []Violation    `json:"details,omitempty"`
@@ -55,7 +55,7 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats contains the counters. The counters count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start of the server or from the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByError counts the errors: errors on a socket by their code, and errors of REST calls by their text.

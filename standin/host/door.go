@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Refuse refuses connections until the given time. For this, Refuse closes TCP listeners; other listeners accept each
-// connection and close it at once. The zero time ends the refusal.
+// Refuse refuses connections until the given time. To refuse connections, Refuse closes TCP listeners; other listeners
+// accept each connection and close it at once. The zero time ends the refusal.
 func (h *Host) Refuse(until time.Time) {
 	h.mu.Lock()
 	h.refuseUntil = until

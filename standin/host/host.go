@@ -22,7 +22,7 @@ type Host struct {
 	downUntil time.Time
 	// refuseUntil is the end of an outage that refuses connections.
 	refuseUntil time.Time
-	inflight    sync.WaitGroup // Add only under mu, and only while ended is false
+	inflight    sync.WaitGroup // call Add only under mu, and only while ended is false
 	servers     []*http.Server
 	doors       []*door
 	conns       map[net.Conn]struct{}

@@ -119,7 +119,7 @@ func TestCutSparesItsCaller(t *testing.T) {
 }
 
 // An http.Server uses the site as its handler, so the host does not manage the connection of the request. The test
-// checks that a request that cuts all others gets a response here, too.
+// checks that a request that cuts all others gets a response in this case, too.
 func TestForeignServer(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(newSite())

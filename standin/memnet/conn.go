@@ -32,7 +32,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, c.opError("write", err)
 }
 
-// Close ends both directions. The peer can still read data written before.
+// Close ends both directions. The peer can still read data that was written before Close.
 func (c *conn) Close() error {
 	c.in.closeReader()
 	c.out.closeWriter()
@@ -148,8 +148,8 @@ func (p *pipe) closeWriter() {
 	p.changed.Broadcast()
 }
 
-// deadline is the deadline of reads or writes. When it passes, its timer wakes the goroutines that wait for the pipe.
-// pipe.mu guards the deadline.
+// deadline is the deadline of reads or writes. When the deadline passes, its timer wakes the goroutines that wait for
+// the pipe. pipe.mu guards the deadline.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer

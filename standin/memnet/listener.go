@@ -73,7 +73,7 @@ func (l *Listener) dialError(network string, err error) error {
 	return &net.OpError{Op: "dial", Net: network, Addr: l.Addr(), Err: err}
 }
 
-// Close makes Accept and Dial fail. Accepted connections stay open.
+// Close makes Accept and Dial fail. Close leaves accepted connections open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil

@@ -32,8 +32,8 @@ type said struct {
 	documents  []Document
 }
 
-// Answer returns the server's answer to a conversation whose only message is question. Answer considers neither rules
-// nor directives, which it removes from the question. The same question gives the same bytes in every process.
+// Answer returns the server's answer to a conversation whose only message is this question. Answer ignores all rules,
+// and removes directives from the question. The same question gives the same bytes in every process.
 func Answer(question string) string {
 	text, _, err := cutDirectives(question)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Named places at which an answer may end early. Any other place is a number of tokens.
+// Named places at which an answer may end early. Any other place is given as a number of tokens.
 const (
 	afterText   = math.MaxInt - 2 // after the last token, before the chunk with finish_reason
 	afterFinish = math.MaxInt - 1 // after the chunk with finish_reason, before usage
@@ -29,7 +29,7 @@ type ending struct {
 // without faults. Each setting changes a field of the behaviour.
 type behaviour struct {
 	on         string // stream, plain, chat or audio: the kind of requests to which the settings apply
-	skip, take int    // skip so many requests, then apply the settings to so many requests (0: all)
+	skip, take int    // requests to skip, and the number of requests after them to which the settings apply (0: all)
 
 	rate             float64 // tokens per second; 0 or less: no pauses
 	jitter           float64 // fraction of an interval by which a token may be early or late
@@ -37,11 +37,11 @@ type behaviour struct {
 	stall            int // number of tokens before a pause of stallFor
 	stallFor         time.Duration
 	comment          string
-	commentEvery     int // number of tokens between comments
+	commentEvery     int // number of tokens between two SSE comments
 	commentInterval  time.Duration
 	chunk            int // number of tokens in one delta
 	pad              int // bytes of padding in each chunk, in addition to the usual padding
-	noise            int // number of tokens between meaningless chunks
+	noise            int // number of tokens between two meaningless chunks
 	usage            string
 	cached           int
 	context          int     // the model's context window in tokens; 0: no limit
@@ -84,7 +84,7 @@ func (b *behaviour) apply(settings []setting) error {
 	return nil
 }
 
-// settings returns all settings by key. Each function parses a value and stores it in b.
+// settings returns all settings by key. Each function parses a value and stores it in the behaviour b.
 func (b *behaviour) settings() map[string]func(value string) error {
 	list := map[string]func(string) error{
 		// These settings select requests, or determine times.

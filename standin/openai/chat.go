@@ -26,7 +26,7 @@ var errCut = errors.New("connection cut")
 // exchange is one running request.
 type exchange struct {
 	s      *Server
-	ctx    context.Context //nolint:containedctx // It ends with the exchange, or when the client or the server closes.
+	ctx    context.Context //nolint:containedctx // this context ends with the exchange, or when the client or the server closes
 	w      http.ResponseWriter
 	rec    *Request
 	epoch  int
@@ -104,7 +104,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	return body, nil
 }
 
-// converse calls parse to read a request, and then answers the request.
+// converse calls the function parse to read a request, and then answers the request.
 func (x *exchange) converse(r *http.Request, body []byte, parse func()) error {
 	if err := checked(func() { x.prepare(r, body, parse) }); err != nil {
 		return err
@@ -203,8 +203,7 @@ func (x *exchange) answer() error {
 	})
 }
 
-// write calls body to write an answer. write returns nil if the answer is complete, or the reason why the answer ended
-// early.
+// write calls the function body, which writes an answer.
 func (x *exchange) write(body func()) error {
 	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
 		return end.why
@@ -237,7 +236,7 @@ func (x *exchange) begin(status int, contentType string) {
 	x.note(func(rec *Request) { rec.Status = status })
 }
 
-// sendError sends an error as the whole answer. The settings determine the error.
+// sendError sends an error as the whole answer. The settings of the behaviour determine the error.
 func (x *exchange) sendError() {
 	e := errorFor(x.b)
 	maps.Copy(x.w.Header(), x.b.headers)

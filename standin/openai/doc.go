@@ -138,9 +138,9 @@
 // "usage" is after that event. By default, the setting "fail" sends an event response.failed. finish=length and
 // finish=content_filter make the answer incomplete, and finish=error makes it a failed answer. If the request asks for
 // a summary of the reasoning, the server sends one. With think_as=reasoning or think_as=both, the server sends the
-// reasoning as reasoning_text. In all other cases, the server does not send the reasoning, but counts its tokens. The
-// setting calls_as has no effect. The setting noise sends events of unknown types. as=sse and as=json work as in Chat
-// Completions.
+// reasoning as reasoning_text. In all other cases, the server does not send the reasoning, but counts its tokens. In
+// the Responses API, the setting calls_as has no effect. In the Responses API, the setting noise sends events of
+// unknown types. as=sse and as=json work as in Chat Completions.
 //
 // These settings change the wire format:
 //
@@ -164,8 +164,8 @@
 //
 // # Control
 //
-// A test in the same process uses [Server.Rule], [Server.Requests], [Server.Stats],
-// [Server.Wait] and [Server.Reset]. Other programs use HTTP, without a key:
+// A test in the same process uses [Server.Rule], [Server.Requests], [Server.Stats], [Server.Wait] and [Server.Reset].
+// Other programs control the server over HTTP, without a key:
 //
 //	POST /control/rule      adds a rule: {"match":"tides","times":1,"do":"cut=40 on=stream"}
 //	GET  /control/rule      the rules, and how many requests each rule has matched

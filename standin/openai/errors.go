@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// apiError is the error body of a refused request. Checks panic with an apiError to refuse the request. The form is
-// that of https://platform.openai.com/docs/guides/error-codes/api-errors.
+// apiError is the error body of a refused request. To refuse a request, the functions that check it panic with an
+// apiError. The form is that of https://platform.openai.com/docs/guides/error-codes/api-errors.
 type apiError struct {
 	status  int
 	Message string  `json:"message"`

@@ -41,7 +41,7 @@ func (r *responsesRequest) encoder(x *exchange) encoder {
 	return &output{exchange: x, r: r, raw: as == "reasoning" || as == "both", summary: r.summarizes() && as != "reasoning"}
 }
 
-// add adds a unit to the answer and returns the events that announce it.
+// add adds a unit, the model's output in one step, to the answer, and returns the events that announce the unit.
 func (o *output) add(u unit) (events []event) {
 	kind := "message"
 	switch u.kind {
@@ -244,7 +244,7 @@ func (o *output) ending() []event {
 }
 
 func (o *output) whole() any {
-	for left := o.p.units; len(left) > 0; { // the events are not sent, so add all units of one kind at once
+	for left := o.p.units; len(left) > 0; { // the events are not sent, so add all output of one kind at once
 		n := 1
 		for n < len(left) && left[n].kind == left[0].kind && left[n].made.id == left[0].made.id {
 			n++

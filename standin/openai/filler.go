@@ -66,7 +66,7 @@ func textOfLength(n int) string {
 	return b.String()
 }
 
-// fillerBlock returns the i-th block, ending with an empty line.
+// fillerBlock returns the i-th block of Markdown, which ends with an empty line.
 func fillerBlock(i int) string {
 	switch i % 6 {
 	case 1:

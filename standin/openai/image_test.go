@@ -155,7 +155,8 @@ func TestImagesRefused(t *testing.T) {
 	}
 }
 
-// The server gets 300 MB of request bodies. It must keep only the newest records, with at most 256 MB of bodies.
+// The server gets 300 MB of request bodies. The server must keep only the newest records, with at most 256 MB of
+// bodies.
 func TestStoredBodiesAreLimited(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})

@@ -91,8 +91,8 @@ func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inp
 	return item
 }
 
-// notStored returns the error for a reference to an item by its id. The server stores no items, so no such reference is
-// valid.
+// notStored returns the error for a reference to an item by its id. The server stores no items, so no reference to an
+// item is valid.
 func notStored(id string) *apiError {
 	return newError(http.StatusNotFound, "invalid_request_error", "input", "", fmt.Sprintf("Item with id '%s' not found. Items are not "+
 		"persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id))
@@ -237,7 +237,7 @@ func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) 
 // checkOrder refuses items in a wrong order. Each tool call must be followed by one result, and each result must belong
 // to an earlier call. A reasoning item must be followed by the items that the model wrote after the reasoning.
 func (r *responsesRequest) checkOrder() {
-	open := map[string]bool{} // calls without a result yet
+	open := map[string]bool{} // tool calls whose results have not been read yet
 	var calls []string
 	for i, item := range r.items {
 		switch item.Type {

@@ -10,7 +10,7 @@ import (
 // checkMessages checks roles, contents and the order of tool messages, and sets the messages' text fields.
 func (r *chatRequest) checkMessages() {
 	notEmpty(len(r.Messages), "messages")
-	var open []string // calls of the last assistant message that have no result yet
+	var open []string // calls of the last assistant message whose results have not been read yet
 	asked := 0        // index of the last assistant message
 	answered := func() {
 		invalidIf(len(open) > 0, fmt.Sprintf("messages.[%d].role", asked), "", "An assistant message with 'tool_calls' must be followed by "+

@@ -157,7 +157,7 @@ func (p *plan) makeUnits(b behaviour) []unit {
 	return units
 }
 
-// callUnits encodes a tool call as elements of tool_calls, in the form of the provider as.
+// callUnits encodes a tool call as elements of tool_calls, in the form of the provider that the parameter as names.
 func callUnits(index int, c madeCall, as string) []unit {
 	whole := map[string]any{
 		"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": c.arguments},
@@ -206,7 +206,7 @@ func (p *plan) limit(r *chatRequest, b behaviour) {
 	}
 	p.units, p.finish = p.units[:n], "length"
 	p.text, p.reasoning, p.refusal = p.joined("content"), p.joined("reasoning"), p.joined("refusal")
-	p.calls = nil // drop all calls, because clients can't use an incomplete one
+	p.calls = nil // drop all calls, because clients can't use an incomplete call
 }
 
 // joined returns the text of all units of a kind.

@@ -42,7 +42,7 @@ type Request struct {
 	Status     int       `json:"status,omitempty"`
 	Error      string    `json:"error,omitempty"` // the message of an error answer
 	Planned    string    `json:"planned"`         // the whole planned content of the answer
-	Sent       string    `json:"sent"`            // the content that was written
+	Sent       string    `json:"sent"`            // the content that the server has written to the client
 	Tokens     int       `json:"tokens"`          // number of written tokens, including reasoning and calls
 	FirstToken time.Time `json:"first_token,omitzero"`
 	LastToken  time.Time `json:"last_token,omitzero"`
@@ -78,10 +78,10 @@ type Stats struct {
 	MaxConnections int `json:"max_connections"` // maximum number of connections that were open at the same time
 }
 
-// These constants limit the memory that records need. The server drops the oldest records to stay within the limits.
+// These constants limit the memory that records need. The server drops the oldest records to stay within these limits.
 const (
 	maxRecords = 5000
-	// maxBodies limits the size in bytes of the bodies of all records together. Images make bodies large.
+	// maxBodies limits the size in bytes of the bodies of all records together. Images make the bodies of requests large.
 	maxBodies = 256 << 20
 )
 

@@ -58,7 +58,7 @@ type responsesTool struct {
 	Strict      *bool           `json:"strict"`
 }
 
-// These are the fields of the Responses API. Like OpenAI, the server refuses any other field.
+// These are the fields of the Responses API. Like OpenAI, the server refuses a request with any other field.
 const (
 	knownResponsesParams = " background context_management conversation include input instructions max_output_tokens max_tool_calls " +
 		"metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options " +
@@ -129,7 +129,7 @@ func (r *responsesRequest) checkOptions() {
 	}
 }
 
-// checkTools checks the declared functions. Unlike in Chat Completions, their fields are not nested.
+// checkTools checks the declared functions. Unlike in Chat Completions, the fields of a function are not nested.
 // https://platform.openai.com/docs/guides/function-calling#strict-mode
 func (r *responsesRequest) checkTools() {
 	for i, raw := range r.Tools {

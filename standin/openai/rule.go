@@ -11,10 +11,10 @@ import (
 // after Times requests. Settings in the question take precedence over a rule.
 type Rule struct {
 	Match string `json:"match,omitempty"` // a part of the last user message or of a recording's file name; empty: any text
-	Regex string `json:"regex,omitempty"` // a regular expression (RE2) for the same texts
+	Regex string `json:"regex,omitempty"` // a regular expression (RE2) for the same texts as Match
 	Model string `json:"model,omitempty"` // the exact name of the model; empty: any model
 	Skip  int    `json:"skip,omitempty"`  // number of matching requests before the rule applies
-	Times int    `json:"times,omitempty"` // number of requests after these to which the rule applies; 0: all
+	Times int    `json:"times,omitempty"` // number of matching requests after the skipped ones to which the rule applies; 0: all
 	Do    string `json:"do"`              // settings, as in a directive: `rate=20 cut=120`
 }
 
@@ -92,7 +92,7 @@ func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 }
 
 // takeOwn counts a request with settings in its question. takeOwn reports whether the settings apply to this request
-// according to skip and times.
+// according to the settings skip and times.
 func (s *Server) takeOwn(own behaviour, question string, settings []setting) bool {
 	if own.skip == 0 && own.take == 0 {
 		return true

@@ -30,7 +30,7 @@ type Options struct {
 	Log    *slog.Logger // gets one line for each request; nil: no log
 	Rate   float64      // tokens per second; 0 means 50, less than 0 sends without pauses
 	// Context is the size of the models' context window, in tokens as the server counts them; 0 means no limit. Contexts
-	// sets the size for single models, by name.
+	// sets the size of the context window for single models, by name.
 	Context  int
 	Contexts map[string]int
 	Seed     uint64 // seed for jitter and ids; the texts of answers do not depend on it

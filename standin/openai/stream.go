@@ -29,7 +29,7 @@ func must(err error) {
 type encoder interface {
 	// begin sends the part of the answer before the first token, and waits until the first token is due.
 	begin()
-	// unit sends one unit. If unfinished is set, the end of the event is left out.
+	// unit sends one unit of the model's output. If unfinished is set, the method unit leaves out the end of the event.
 	unit(u unit, unfinished bool)
 	// noise sends data without meaning. n selects the kind of data.
 	noise(n int)
@@ -86,8 +86,8 @@ func (x *exchange) sendUnits() {
 // every reports whether a multiple of n is greater than before and at most after.
 func every(n, before, after int) bool { return n > 0 && before/n != after/n }
 
-// group returns the number of units at the start of left that form one delta. A delta ends after chunk units, before a
-// unit of another kind, and at a token at which the answer ends or pauses.
+// group returns the number of units at the start of left that form one delta. A delta ends after the number of units
+// that the setting chunk names, before a unit of another kind, and at a token at which the answer ends or pauses.
 func (x *exchange) group(left []unit, sent int) int {
 	n := 1
 	for ; n < x.b.chunk && n < len(left) && left[n].kind == left[0].kind && left[0].kind != "call"; n++ {
@@ -119,8 +119,8 @@ func (x *exchange) due(start time.Time, n int) time.Time {
 	return start.Add(time.Duration(at / x.b.rate * float64(time.Second)))
 }
 
-// pause waits for d. Meanwhile, pause sends comments if the settings request them. If the client disconnects, pause
-// ends the answer.
+// pause waits for d. During this time, pause sends SSE comments if the settings request them. If the client
+// disconnects, pause ends the answer.
 func (x *exchange) pause(d time.Duration) {
 	for until := time.Now().Add(d); ; {
 		x.alive()
@@ -165,7 +165,7 @@ func (x *exchange) ends(sent, next int) bool {
 	return x.b.end.after == sent || next == afterText && sent >= x.p.tokens() && x.b.end.after <= afterText
 }
 
-// endAt ends the answer early if the settings name the place at, which is a number of tokens or a named place.
+// endAt ends the answer early if the settings name the given place, which is a number of tokens or a named place.
 func (x *exchange) endAt(at int) {
 	// If the settings name more tokens than the answer has, the answer ends after its text.
 	reached := x.b.end.after == at || at == afterText && x.b.end.after < afterText

@@ -14,8 +14,8 @@ var (
 )
 
 // summary returns the answer to a question that begins with "Summarize". summary contains the sentences of the whole
-// conversation that keepRE matches, each once and in order. The last line counts the other sentences. A summary of a
-// summary contains the same sentences.
+// conversation that keepRE matches, each once and in order. The last line of the summary counts the sentences that the
+// summary leaves out. A summary of a summary contains the same sentences.
 func summary(talk []said) string {
 	var kept []string
 	seen := map[string]bool{}

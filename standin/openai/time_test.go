@@ -15,7 +15,7 @@ import (
 	"telex/standin/openai"
 )
 
-// hundred is a text of a hundred tokens for "say:". At the default rate, sending them takes 1.98 s.
+// hundred is a text of a hundred tokens for "say:". At the default rate, sending the hundred tokens takes 1.98 s.
 const hundred = tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos
 
 const tenGos = " go go go go go go go go go go"

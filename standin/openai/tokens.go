@@ -8,7 +8,7 @@ import (
 // Tokens splits text like a model's tokenizer. A token is a short word with its leading space, a piece of a long word,
 // up to three digits, a run of white space, or punctuation. As in real streams, some tokens end within a Markdown
 // marker, or within a character that has several code points. No token ends within a code point. The joined tokens are
-// the text. If the text is valid UTF-8, each token is valid, too.
+// equal to the text. If the text is valid UTF-8, each token is valid, too.
 func Tokens(text string) []string {
 	tokens := make([]string, 0, len(text)/4+1)
 	roll := uint64(14695981039346656037)

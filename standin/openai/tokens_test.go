@@ -46,8 +46,8 @@ func TestTokensAreLikeAModels(t *testing.T) {
 	if !cut {
 		t.Error("no ** is cut in two")
 	}
-	// The emoji shows one person and has several runes. A token never splits a rune, but may end inside such a group of
-	// runes.
+	// The emoji shows one person and has several runes. A token never splits a rune, but may end between two runes of one
+	// emoji.
 	if got := openai.Tokens("👩🏽‍🚀"); len(got) < 2 {
 		t.Errorf("Tokens of one emoji = %q, want it cut", got)
 	}

@@ -70,7 +70,8 @@ func TestContextPerModel(t *testing.T) {
 	}
 }
 
-// The answer fills the context window. The test checks that the answer ends there, with the reason "length".
+// In this test, the answer fills the context window. The test checks that the answer ends at the end of the window,
+// with the reason "length".
 func TestWindowEndsAnswer(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{Context: 20})

@@ -36,15 +36,15 @@ func (b *bucket) Take(now time.Time) {
 	b.full = b.full.Add(b.interval)
 }
 
-// window allows size calls in any span of length period.
+// window allows at most size calls in any span of length period.
 type window struct {
 	size   int
 	period time.Duration
 	times  []time.Time // times of the last calls, at most size, oldest first
 }
 
-// NewWindow returns a sliding window that allows size calls in any span of length period. NewWindow returns nil if size
-// is not positive.
+// NewWindow returns a sliding window that allows at most size calls in any span of length period. NewWindow returns nil
+// if size is not positive.
 func NewWindow(size int, period time.Duration) Meter {
 	if size <= 0 {
 		return nil
@@ -66,7 +66,7 @@ func (w *window) Take(now time.Time) {
 	w.times = append(w.times, now)
 }
 
-// Fixed allows Size calls within a Period that begins with its first call.
+// Fixed allows at most Size calls within a Period that begins with its first call.
 type Fixed struct {
 	Size   int
 	Period time.Duration

@@ -37,8 +37,8 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// TestBucket makes calls at random times. In any period, the bucket must accept at most burst calls plus one call per
-// second.
+// TestBucket makes calls at random times. In any period, the bucket must accept at most as many calls as the burst
+// allows, plus one call per second.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -160,7 +160,7 @@ type Stats struct {
 	TooManyRequests int `json:"too_many_requests"`
 }
 
-// Fill returns limits, with the value of d in each field that is zero.
+// Fill returns limits, in which each field that is zero gets the value of the same field of d.
 func Fill[L any](limits, d L) L {
 	to, from := reflect.ValueOf(&limits).Elem(), reflect.ValueOf(d)
 	for i := range to.NumField() {
