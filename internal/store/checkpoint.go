@@ -50,7 +50,7 @@ type checkpointer struct {
 	ctx       context.Context //nolint:containedctx // ends with close
 	cancel    context.CancelFunc
 	ended     chan struct{}
-	limit     int64 // writing calls until a pause is forced; doubled each time that the pause does not help
+	limit     int64 // writing calls until a pause is forced: forceAfter, doubled each time that the pause does not help
 
 	mu     sync.Mutex
 	erased uint64        // number of the newest erasure whose deleted data is no longer in the log

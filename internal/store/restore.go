@@ -103,8 +103,8 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 }
 
 // keep gives the old store a second name, under which it stays. keep first moves the write-ahead log into the database
-// file. If moving the log fails because of damage, keep also gives the log a second name, so that SQLite finds the log
-// beside the kept file.
+// file. If moving the log fails, for example because of damage, keep also gives the log a second name, so that SQLite
+// finds the log beside the kept file.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))

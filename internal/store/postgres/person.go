@@ -151,9 +151,9 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 }
 
 // Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
-// fact with this text, or already has most facts. Facts do not expire. The ids of a person's facts are increasing
-// numbers. An id is never reused. Remember first locks the row with the person's last number, so that no other
-// transaction can add a fact of this person at the same time.
+// fact with this text, or already has the maximum number of facts, most. Facts do not expire. The ids of a person's
+// facts are increasing numbers. An id is never reused. Remember first locks the row with the person's last number, so
+// that no other transaction can add a fact of this person at the same time.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
 		t.queue(holdFacts, p.Endpoint, p.User)

@@ -42,7 +42,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duratio
 	return done, nil
 }
 
-// sweepStep describes a query that deletes the rows of one table which are older than a certain time.
+// sweepStep describes a query that deletes expired data from one table. at is the time before which data has expired.
 type sweepStep struct {
 	deleted *int64
 	query   string
