@@ -130,7 +130,8 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	return "it answers at its socket", true
 }
 
-// service checks the systemd unit telex.service. service also reports a daemon that systemd has not started.
+// service checks the systemd unit telex.service. If the unit does not run, service also reports a daemon that runs
+// outside of the unit.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
 	held, runs := d.running(ctx, dir)
 	ctx, cancel := context.WithTimeout(ctx, examineTime)

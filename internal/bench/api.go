@@ -79,7 +79,7 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 }
 
 // probe asks the servers in turn for short answers, probes times each. probe records the time to the first token of
-// each answer.
+// each answer, except for the first tenth of the answers.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
 		for _, v := range servers {

@@ -12,8 +12,8 @@ import (
 const (
 	reloadChats = 50 // chats in which each daemon answers
 	reloadTimes = 5  // number of reloads that each daemon makes
-	// reloadEvery is the maximum time between two reloads. In this time, the daemon can make all its calls without
-	// exceeding the platform's limits.
+	// reloadEvery is the maximum time between two reloads. It is long enough for a daemon to make all calls of its
+	// conversations within the platform's limits.
 	reloadEvery = 1500 * time.Millisecond
 )
 
