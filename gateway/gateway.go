@@ -188,7 +188,8 @@ const lastWait = 2 * time.Second
 
 // Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages, gives running
 // turns some time to finish, interrupts the others, and makes every reply final, all within the grace period. Run calls ready
-// once every endpoint has begun to connect. An endpoint that can't connect tries again until it succeeds.
+// once every endpoint has begun to connect. An endpoint that can't connect tries again, unless the platform refuses its
+// credentials several times.
 //
 // If several processes share the store and this process loses its lease, Run drops the state of all conversations, as
 // if the process had died. After a lost lease, Run registers the process again.

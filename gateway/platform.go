@@ -122,7 +122,8 @@ type Learner interface {
 	Learn(known []chat.MessageRef)
 	// The gateway calls Forget, between two searches, when this process has lost its lease. The process may then have sent
 	// messages whose ids it could not store. The next owner of the chat continues their turns as after a crash, so a search must
-	// be able to find these messages. After Forget, the adapter knows only the messages that Learn names. Forget does not block.
+	// be able to find these messages. Forget makes the adapter forget the messages that Learn has not named. Forget does not
+	// block.
 	Forget()
 }
 

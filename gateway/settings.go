@@ -20,8 +20,8 @@ func (a *actor) past() (history.History, error) {
 	}
 }
 
-// words returns the text of messages as the model reads it, with marks that say where the text comes from. words does
-// not include attachments.
+// words returns the text of messages as the model reads it, together with the sources from which the text comes. words
+// does not include attachments.
 func (a *actor) words(messages ...chat.Inbound) agent.Message {
 	return a.reading().Question(messages...)
 }

@@ -9,8 +9,9 @@ import (
 	"telex/internal/chat"
 )
 
-// keepUsage stores the usage of a turn that will run again. keepUsage stores even a usage of zero, because the next
-// attempt estimates any usage that is not stored.
+// keepUsage stores the turn's usage up to now, so that a later attempt to run the turn, or a later process that ends the
+// turn, counts this usage. keepUsage stores even a usage of zero, because the next attempt estimates any usage that is
+// not stored.
 func (a *actor) keepUsage(t *turn) { a.storeUsage(t, t.journal.StoreCompleteUsage) }
 
 func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsage) error) {

@@ -86,7 +86,7 @@ func (p shy) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (ch
 	return p.platform.Edit(ctx, ref, m)
 }
 
-// D3: the edit that shows the final panics. The cursor must still be removed.
+// D9: the edit that shows the final panics. The cursor must still be removed.
 func TestAPanicInTheFinalLeavesNoCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openWith(t, house{platform: newPlatform(), script: &script{answers: map[string]string{"a": strings.Repeat("word ", 30) + "END"}}}, func(o *gateway.Options) {

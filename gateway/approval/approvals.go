@@ -49,7 +49,7 @@ type Options struct {
 var ErrDecided = errors.New("the proposal was decided already")
 
 // errNotAsked means that no proposal is stored for a tool call, and that a new proposal is impossible because the tool
-// no longer exists.
+// is missing.
 var errNotAsked = errors.New("nobody was asked about this call")
 
 // Gap is the reason why a tool call was not run although no person denied the call.
