@@ -397,7 +397,7 @@ func TestQuestionBelowALongTextOfAnEarlierProcess(t *testing.T) {
 	})
 }
 
-// If the platform returns no message id for the first message of a reply, a question is sent only once.
+// The platform returns no message ids. The bot must send each question only once.
 func TestQuestionWithoutMessageIDs(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {

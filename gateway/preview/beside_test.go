@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A separate question fails. The test checks that the reply is not affected: its draft continues to grow. A process
-// that ends before it has deleted the question reports that the question may still be visible.
+// A process ends before it has deleted a separate question. The process must report that the question may still be
+// visible.
 func TestSeparateQuestionIsNotDeletedInTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -28,6 +28,7 @@ func TestSeparateQuestionIsNotDeletedInTime(t *testing.T) {
 	})
 }
 
+// The create call for a separate question gets no response. This must not affect the reply: its draft continues to grow.
 func TestFailureOfAQuestionIsNotTheReplys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

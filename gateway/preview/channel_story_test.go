@@ -18,8 +18,8 @@ func beginVia(t *testing.T, p *person, e Endpoint, via Transport) *story {
 	return beginAt(t, p, e, c, "key")
 }
 
-// bothWays runs a test twice. In both runs, one call gets no response. The call without a response takes effect only in
-// the second run.
+// bothWays runs a test twice: with applied set to false, and then to true. In most tests, one call gets no response,
+// and applied says whether this call takes effect.
 func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
 	t.Helper()
 	for _, applied := range []bool{false, true} {

@@ -131,8 +131,8 @@ func refusing(kind chat.ErrorKind, n int) func(*call) fate {
 	}
 }
 
-// A process dies between two files of a reply. The next process must send the second file, and must not send a file
-// again that is certainly visible.
+// A process dies while it sends the files of a reply. The next process must send the missing files, and must not send a
+// file again that is certainly visible.
 func TestFilesAfterAKill(t *testing.T) {
 	files := made("a.png", "b.png", "c.png")
 	ending := Ending{Text: "the text", Files: files}
@@ -164,8 +164,8 @@ func TestFilesAfterAKill(t *testing.T) {
 	}
 }
 
-// The create call for a text gets no response. The ending has a file with the same index and key. The next process must
-// find out whether the text was sent, and delete the text before it sends the file.
+// The create call for a text gets no response. The ending has a file with the same index and key. The bot must find out
+// whether the text was sent, and delete the text before it sends the file.
 func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p, e := fullPlatform()

@@ -185,8 +185,8 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 }
 
 // The create call for a final gets no response, and the process dies. In the next process, the reply is stopped. The
-// search finds the message, but the platform refuses its text. Neither the next process nor the one after it may delete
-// the message (F05).
+// search finds the message, but the platform refuses its text. Neither the next process nor a later one may delete the
+// message (F05).
 func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

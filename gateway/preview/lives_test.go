@@ -52,9 +52,9 @@ func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	}
 }
 
-// The platform refuses the final text of a message as too long, and the bot sends the next message. Then somebody stops
-// the reply, and the process dies. The next process must know which text the first message shows, even if the platform
-// refuses this text as too long (D1).
+// The platform refuses the final text of a message as too long, and the bot sends the next message. Then the process
+// dies, and somebody stops the reply. The next process must know which text the first message shows, even if the
+// platform refuses this text as too long (D1).
 func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
