@@ -20,7 +20,8 @@
 // In some schedules, several gateways share the store. Schedules with several gateways kill and pause gateways, cut
 // gateways off from the store or the platform, and drop signals and responses. A process that has lost its lease counts
 // as dead from that moment. In schedules with several gateways, the judge also checks that no process makes a call
-// without a lease or in another replica's chat. All processes together must not exceed the limits of an endpoint.
+// without a lease or in another replica's chat. The judge also checks that all processes together do not exceed the
+// limits of an endpoint.
 //
 // The library rapid generates the schedules. If a schedule fails, rapid reduces it to a smaller one, and prints the
 // seed that repeats it:
