@@ -87,7 +87,7 @@ func TestPanicInShow(t *testing.T) {
 	}
 }
 
-// OneLine replaces control characters and line ends in a status line. If the name of a tool arrives in pieces, the status is
+// OneLine replaces invisible characters and line ends in a status line. If the name of a tool arrives in pieces, the status is
 // updated to the whole name.
 func TestStatusOfAnyText(t *testing.T) {
 	t.Parallel()

@@ -101,8 +101,8 @@ type Proposal struct {
 	// Personal says that only the asker may approve the call, and no admin in the asker's place.
 	Personal bool
 	// Standing says whether a person may approve this call and all later calls of the tool at once. Standing is set for tools
-	// that change something. If a call of a read-only tool needs approval, the reason is its arguments, so people are asked
-	// again for each such call.
+	// that change something. If a call of a read-only tool needs approval, the reason is the call's arguments or the
+	// conversation, so people are asked again for each such call.
 	Standing bool
 }
 
