@@ -37,10 +37,11 @@ const (
 	freePasses = 50
 )
 
-// Keep runs a server as the child of this process. Keep returns the server's exit status when the server and everything that
-// it started have ended. The daemon starts its own program again, as a separate process that calls Keep, because the daemon
-// can't clean up after its own death. The keeper notices that death because the pipe that it reads is closed. Processes that
-// leave their parent, group or session remain descendants of the keeper, because it is their subreaper.
+// Keep runs a server as the child of this process. When the server has exited or the daemon has ended, Keep kills the server
+// and everything that the server started. Keep returns the server's exit status when all these processes have ended, or after
+// killTime. The daemon starts its own program again, as a separate process that calls Keep, because the daemon can't clean up
+// after its own death. The keeper notices that death because the pipe that it reads is closed. Processes that leave their
+// parent, group or session remain descendants of the keeper, because it is their subreaper.
 //
 // args are the path of the program and its arguments. The server inherits this process's standard streams and
 // environment.

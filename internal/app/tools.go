@@ -54,8 +54,8 @@ func home(c *config.Config, o Options) tool.HomeOptions {
 }
 
 // KeepServer runs an MCP server as a child process. args contains the path of the server's program and its arguments.
-// KeepServer returns when the server and all processes that the server started have ended, or when the daemon has
-// ended. KeepServer returns the exit status of the server.
+// When the server has exited or the daemon has ended, KeepServer kills the server and all processes that the server
+// started. KeepServer then returns the exit status of the server.
 func KeepServer(args []string) int { return mcp.Keep(args) }
 
 func revealAll(secrets map[string]config.Secret) map[string]string {
