@@ -31,7 +31,7 @@ func storeCommand() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error {
 				err := runE(app.CheckStore)(c, nil)
 				if errors.Is(err, app.ErrDamaged) {
-					return errSilent // the method CheckStore has already reported the damage
+					return errSilent // the function app.CheckStore has already reported the damage
 				}
 				return err
 			},
