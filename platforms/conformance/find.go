@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// findCases returns the cases in which an adapter finds out whether a create took effect.
+// findCases returns the cases in which an adapter finds out whether a create call took effect.
 func findCases() []testCase {
 	return []testCase{
 		{"a message is found by its key, and by no other (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
@@ -79,7 +79,7 @@ func findCases() []testCase {
 			s.send(to, "one")
 			before := s.Calls(chat.OpFind)
 			if _, _, err := s.ask(f, to, one); err != nil || s.Calls(chat.OpFind) == before {
-				return // if Find needs no call to the platform, no such call can fail
+				return // if Find makes no call to the platform, there is no call that can fail
 			}
 			ask := func(ctx context.Context, f preview.Finder) error {
 				found, err := f.Find(ctx, to, one, "")
@@ -120,7 +120,7 @@ func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 }
 
 // findsByKey is like finds, but runs a case only on platforms that can find every message by its key. On other
-// platforms, the adapter can find a message only if the outcome of its create is unknown.
+// platforms, the adapter can find a message only if the outcome of the call that created the message is unknown.
 func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return finds(func(s *scene, f preview.Finder, to chat.Target) {
 		s.Helper()
@@ -130,16 +130,17 @@ func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scen
 	})
 }
 
-// tried returns a create whose message is the given text.
+// tried returns a create call whose message consists of the given text.
 func tried(text string) chat.Create {
 	m := outgoing(text)
 	return chat.Create{Key: m.Key, Message: m}
 }
 
-// maxFinds is the maximum number of calls of Find for one search.
+// maxFinds is the maximum number of calls of Find with which an adapter must complete the search for one message.
 const maxFinds = 20
 
-// ask searches for the message of a create. While Find fails with Temporary, ask repeats the call for up to a minute.
+// ask calls Find until Find has found the message of the create call c, or has found out that the message does not
+// exist. While Find fails with Temporary, ask repeats the call for up to a minute.
 func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.MessageRef, ok bool, err error) {
 	s.Helper()
 	next, calls := "", 0
@@ -161,7 +162,7 @@ func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.M
 	return chat.MessageRef{}, false, &chat.SendError{Kind: chat.Temporary}
 }
 
-// wantFound checks that a search for a key finds the message want. If want has no id, the search must find nothing.
+// wantFound checks that Find finds the message want by its idempotency key. If want has no id, Find must find nothing.
 func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want chat.MessageRef) {
 	s.Helper()
 	if got, ok, err := s.ask(f, to, tried(strings.TrimPrefix(key, "key of "))); err != nil || ok != (want.ID != "") || got != want {
@@ -169,8 +170,8 @@ func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want cha
 	}
 }
 
-// wantPassing checks that a search failed with Temporary or Uncertain. Temporary and Uncertain are both correct,
-// because repeating a search does no harm.
+// wantPassing checks that a call of Find failed with Temporary or Uncertain. Temporary and Uncertain are both correct,
+// because calling Find again does no harm.
 func (s *scene) wantPassing(err error) {
 	s.Helper()
 	if kind := chat.AsSendError(err).Kind; kind != chat.Uncertain && kind != chat.Temporary {
@@ -179,7 +180,7 @@ func (s *scene) wantPassing(err error) {
 	s.wantNoSecret("an error", err.Error())
 }
 
-// keyCases returns the cases about creates that are repeated with the same key.
+// keyCases returns the cases about create calls that are repeated with the same idempotency key.
 func keyCases() []testCase {
 	return []testCase{
 		{"a create that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
@@ -238,8 +239,8 @@ func keyCases() []testCase {
 	}
 }
 
-// keyed runs a case in each chat where the platform recognizes repeated creates by their key. last is a little less
-// than the time for which the platform recognizes a key.
+// keyed runs a case in each chat where the platform recognizes repeated create calls by their idempotency key. The
+// parameter last is a little less than the time for which the platform recognizes a key.
 func keyed(run func(s *scene, to chat.Target, last time.Duration)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// escaped matches an escaped character.
+	// escaped matches a backslash and the punctuation character that the backslash escapes.
 	escaped = regexp.MustCompile("\\\\[!-/:-@\\[-`{-~]")
 	// destination matches the destination of a link.
 	destination = regexp.MustCompile(`\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)`)
@@ -18,9 +18,9 @@ var (
 )
 
 // checkMarks returns an error if a Markdown text contains a delimiter, such as **, without a partner. People would see
-// this delimiter as characters. The text must be in the form in which the adapter sent it. checkMarks knows the
-// delimiters that dialects write. checkMarks checks each paragraph separately, because a delimiter and its partner are
-// always in the same paragraph.
+// a delimiter without a partner as ordinary characters. The text must be in the form in which the adapter sent it.
+// checkMarks knows the delimiters that dialects write. checkMarks checks each paragraph separately, because a delimiter
+// and its partner are always in the same paragraph.
 func checkMarks(text string) error {
 	var paragraph []string
 	open := ""

@@ -12,7 +12,7 @@ func menuCases() []testCase {
 	offered := []chat.CommandSpec{
 		{Name: "new", Description: "Start anew"},
 		{Name: "pair", Description: "Let <somebody> & others in", Admin: true},
-		{Name: "stop", Description: " Stop the answer "}, // the platform may remove the spaces at both ends
+		{Name: "stop", Description: " Stop the answer "}, // the platform may remove the spaces at both ends of the description
 	}
 	return []testCase{
 		{"commands are offered to those whom they are for", with((*scene).menu, func(s *scene, m gateway.Menu) {
@@ -65,7 +65,7 @@ func menuCases() []testCase {
 	}
 }
 
-// writer makes the person in the private chat write a message, and returns the person's id.
+// writer makes the person in the private chat write a message to the bot, and returns the person's id.
 func (s *scene) writer() chat.UserID {
 	s.Helper()
 	r := s.start("")

@@ -13,7 +13,7 @@ import (
 // answer describes a model's answer: its text, and how fast the model writes.
 type answer struct {
 	text string
-	each time.Duration // pause between two pieces; 0: 30 ms
+	each time.Duration // pause between two pieces of the text; 0: 30 ms
 	tail time.Duration // silence after the last piece, before the answer ends
 	fail error         // the error with which the answer ends; nil: no error
 }
@@ -23,14 +23,14 @@ func flowing(text string) answer {
 	return answer{text: text, each: min(20*time.Millisecond, 40*time.Second*pieceSize/time.Duration(len(text)))}
 }
 
-// pieceSize is the number of characters that the model writes at once. Pieces are so small that they end in the middle
-// of words, Markdown delimiters and graphemes.
+// pieceSize is the number of characters that the model writes at once. The pieces of an answer are so small that they
+// end in the middle of words, Markdown delimiters and graphemes.
 const pieceSize = 3
 
 // model is a Runner that gives a fixed answer to each question.
 type model struct {
 	mu      sync.Mutex
-	answers map[string]answer // the answers, each by a word that the question contains
+	answers map[string]answer // maps a word that the question contains to the answer
 	ended   map[string]time.Time
 	runs    map[string]int
 	running int // number of answers that the model is writing
@@ -39,7 +39,7 @@ type model struct {
 // Run implements gateway.Runner. Run writes the answer in small pieces.
 func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	asked := t.Messages[len(t.Messages)-1].Text
-	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // quoted text precedes the question
+	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // the question is the last line; quoted text may precede it
 	defer m.end(word)
 	r := agent.Result{Model: "scripted", Stop: agent.StopDone}
 	cut := func() (agent.Result, error) {
@@ -48,7 +48,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	}
 	wait := func(d time.Duration) bool {
 		select {
-		case <-time.After(d): //nolint:forbidigo // the time is virtual
+		case <-time.After(d): //nolint:forbidigo // the test runs in virtual time
 			return true
 		case <-ctx.Done():
 			return false
@@ -103,8 +103,8 @@ func (m *model) writes() bool {
 	return m.running > 0
 }
 
-// lastAnswer returns when the last answer to a question ended, and how many answers to the question the model has
-// begun.
+// lastAnswer returns when the model's last answer to a question ended, and how many times the model has begun to answer
+// the question.
 func (m *model) lastAnswer(word string) (time.Time, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// receiveCases returns the cases about which messages the adapter accepts, when, and how often.
+// receiveCases returns the cases about receiving: which messages the adapter passes on, when, and how many times.
 func receiveCases() []testCase {
 	return []testCase{
 		{"every message is accepted once and in order, old ones too (F43, F44)", people(func(s *scene) {
@@ -92,7 +92,7 @@ func receiveCases() []testCase {
 				done <- s.adapter.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 					start = time.Now()
 					cancel()
-					pass(50 * time.Millisecond) // storing the message takes some time
+					pass(50 * time.Millisecond) // simulate a store that needs some time for the message
 					got = append(got, s.said(in))
 					return nil
 				})
@@ -111,7 +111,7 @@ func receiveCases() []testCase {
 		{"a run that receives nothing shows that it goes on", func(s *scene) {
 			p, ok := s.adapter.(gateway.Pulse)
 			if !ok {
-				return // the Run of this adapter has no loop for the watchdog to check
+				return // this adapter's Run contains no loop that the watchdog must monitor
 			}
 			r := s.start("")
 			for range 60 {
@@ -171,7 +171,7 @@ func decodeCases() []testCase {
 				}
 			}
 			s.Say(s.Group(), Saying{Text: "nobody asked the bot"})
-			for _, in := range r.take() { // not every platform delivers this message
+			for _, in := range r.take() { // some platforms do not deliver the message of this case
 				if in.Addressed {
 					s.Errorf("%+v is addressed, want not", in)
 				}
@@ -241,7 +241,7 @@ func (s *scene) wantChanged(r *running, first chat.Inbound) {
 	}
 }
 
-// start runs the adapter in the background until stop is called.
+// start runs the adapter in another goroutine until the method stop is called.
 func (s *scene) start(resume string) *running {
 	ctx, cancel := context.WithCancel(s.Context())
 	r := &running{cancel: cancel, done: make(chan error, 1), resume: resume}
@@ -256,7 +256,7 @@ func (s *scene) start(resume string) *running {
 			return nil
 		})
 	}()
-	pass(time.Second) // connecting may take several calls
+	pass(time.Second) // wait until the adapter is connected, which may take several calls
 	synctest.Wait()
 	return r
 }
@@ -302,8 +302,8 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	}
 }
 
-// one returns the message that was accepted since the previous call of take. If not exactly one message was accepted,
-// the case fails.
+// one returns the only message that was accepted since the previous call of take. If the number of accepted messages is
+// not one, the case fails.
 func (s *scene) one(r *running) chat.Inbound {
 	s.Helper()
 	list := r.take()
@@ -313,9 +313,9 @@ func (s *scene) one(r *running) chat.Inbound {
 	return list[0]
 }
 
-// wantCommand checks a command. If the platform has a single command for all of telex's commands, got contains no
-// command name. wantCommand then takes the name from the text, as the gateway does. wantCommand does not check the
-// text of the message, which differs between platforms.
+// wantCommand checks the name and the arguments of a received command. On a platform that has a single command for all
+// of telex's commands, got contains no command name. On such a platform, wantCommand takes the name from the text, as
+// the gateway does. wantCommand does not check the text of the message, which differs between platforms.
 func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	s.Helper()
 	if got.Command == "" {

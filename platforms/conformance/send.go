@@ -15,7 +15,7 @@ func is[I any](v any) bool {
 	return ok
 }
 
-// typed returns the private chat and the group, but only those that have typing indicators.
+// typed returns the chats, of the private chat and the group, that have typing indicators.
 func (s *scene) typed() []chat.Target {
 	return slices.DeleteFunc(s.both(), func(to chat.Target) bool {
 		return s.adapter.Profile(to).TypingEvery == 0
@@ -63,7 +63,7 @@ func sendCases() []testCase {
 				s.wantKind(err, chat.TooLong)
 				s.wantShown(to, longest)
 				longest = strings.Repeat("y", limit)
-				s.edit(e, ref, outgoing(longest)) // an edit may be as long as a new message
+				s.edit(e, ref, outgoing(longest)) // the new text of an edit may be as long as a new message
 			}
 			s.wantShown(to, longest)
 		})},
@@ -132,7 +132,7 @@ func editCases() []testCase {
 		{"an edit replaces the text", inBoth((*scene).editor, func(s *scene, e preview.Editor, to chat.Target) {
 			ref := s.send(to, "one")
 			s.send(to, "another")
-			for _, text := range []string{"one two", "one two", "1"} { // an edit that changes nothing must succeed too
+			for _, text := range []string{"one two", "one two", "1"} { // a repeated text: the edit must succeed too
 				receipt, err := e.Edit(s.Context(), ref, outgoing(text))
 				if err != nil || receipt.Ref != ref {
 					s.Errorf("Edit = %+v, %v, want %+v", receipt, err, ref)

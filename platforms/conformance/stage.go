@@ -40,7 +40,7 @@ func Start(t *testing.T, o gateway.Options) (end func()) {
 // Talker is a Runner that writes a text word by word.
 type Talker struct {
 	Text  string        // empty: the Talker repeats the question
-	Pause time.Duration // before each word; 0: 100 ms
+	Pause time.Duration // pause before each word; 0: 100 ms
 	Tail  time.Duration // pause between the last word and the end of the answer
 }
 
@@ -73,20 +73,20 @@ func (a Talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 // writing waits for d, which represents the time that a model or a tool needs for its work.
 func writing(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(d): //nolint:forbidigo // the time is virtual
+	case <-time.After(d): //nolint:forbidigo // the test runs in virtual time
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// Log collects a log from any goroutine. The zero value is empty.
+// Log collects log output from any goroutine. The zero value of Log contains no output.
 type Log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-// Write adds to the log.
+// Write appends p to the log.
 func (b *Log) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +113,7 @@ type Effect struct {
 	RetryAfter time.Duration // the wait that the platform reports with a rate limit
 }
 
-// OnCall returns the effect of a Fault on a call of an API.
+// OnCall returns the effect of a Fault on a call of the platform's API.
 func (f Fault) OnCall() Effect {
 	switch f {
 	case RateLimit:
@@ -133,7 +133,7 @@ func (f Fault) OnCall() Effect {
 	return Effect{Action: fault.Hang}
 }
 
-// OnFetch returns the effect of a Fault on a download.
+// OnFetch returns the effect of a Fault on the download of a file.
 func (f Fault) OnFetch() Effect {
 	if f == CutAfter {
 		return Effect{Action: fault.CutMiddle}

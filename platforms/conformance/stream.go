@@ -92,7 +92,7 @@ func streamCases() []testCase {
 	}
 }
 
-// streamEndCases returns the cases about streams that end in unusual ways.
+// streamEndCases returns the cases about native streams that end in unusual ways.
 func streamEndCases() []testCase {
 	return []testCase{
 		{"a stream that the platform ended can be stopped and mended (F48)", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
@@ -184,7 +184,7 @@ func streamFailureCases() []testCase {
 				chat.OpStop:   func(ctx context.Context, st preview.Streamer) error { return st.Stop(ctx, ref, " end") },
 			} {
 				s.judgeCall(op, func(ctx context.Context, a Adapter) error {
-					return run(ctx, a.(preview.Streamer)) //nolint:errcheck // the capability was checked.
+					return run(ctx, a.(preview.Streamer)) //nolint:errcheck // the adapter has the capability.
 				})
 			}
 		})},
@@ -199,8 +199,8 @@ func streamFailureCases() []testCase {
 	}
 }
 
-// judgeCall checks the kinds of errors that one call returns after several faults. None of these faults lets the call
-// take effect, so judgeCall may repeat the call.
+// judgeCall checks which kind of error a call of type op returns after each of several faults. None of the faults that
+// judgeCall causes lets the call take effect, so judgeCall may repeat the call.
 func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) error) {
 	s.Helper()
 	before := s.Calls(op)
@@ -250,8 +250,8 @@ func (s *scene) answering(to chat.Target) chat.Outgoing {
 	return m
 }
 
-// stream starts a stream that shows text. m contains the other fields of the message. If the start fails, the case
-// fails.
+// stream starts a native stream that shows text. The parameter m contains the other fields of the message. If the
+// stream can't be started, the case fails.
 func (s *scene) stream(st preview.Streamer, to chat.Target, m chat.Outgoing, text string) chat.MessageRef {
 	s.Helper()
 	m.Text, m.Plain, m.Source, m.Key = text, text, text, "key of "+text

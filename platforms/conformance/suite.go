@@ -18,8 +18,8 @@ import (
 )
 
 // Run runs each case of the suite as a subtest of t. Run writes the outcome of each case to the log and to attributes
-// of the subtests. platforms/conformance/table turns the output of `go test -json` into a table of cases and
-// platforms.
+// of the subtests. The command platforms/conformance/table turns the output of `go test -json` into a table of cases
+// and platforms.
 func Run(t *testing.T, create Factory) {
 	var column strings.Builder
 	for _, c := range cases() {
@@ -69,7 +69,7 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *Log
-	lacks   string        // the ability that the case needs and the platform lacks; empty: none
+	lacks   string        // an ability that the case needs but the platform lacks; empty: no ability is missing
 	memory  *memory.Store // the data that a new process finds in its store; nil: no process has run
 }
 
@@ -105,7 +105,7 @@ func (s *scene) wantKind(err error, want chat.ErrorKind) {
 	_ = s.failure(err, want)
 }
 
-// failure checks the same as wantKind, and returns the SendError.
+// failure checks that err is a SendError of the given kind that contains no secret, and returns the SendError.
 func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	s.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
@@ -122,7 +122,8 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	return failure
 }
 
-// wantTold checks that the rate limits in a response have valid values. Some platforms report no rate limits.
+// wantTold checks that the rate limits in a response have valid values. The list is empty if the platform reports no
+// rate limits.
 func (s *scene) wantTold(list []chat.RateLimitInfo) {
 	s.Helper()
 	for _, l := range list {
@@ -146,7 +147,7 @@ func (s *scene) wantCalls(op chat.Op, want int) {
 	}
 }
 
-// wantNone checks that a list is empty. what describes the elements of the list in the error message.
+// wantNone checks that a list is empty. The parameter what describes the elements of the list in the error message.
 func (s *scene) wantNone(list []string, what string, args ...any) {
 	s.Helper()
 	if len(list) != 0 {
@@ -154,7 +155,7 @@ func (s *scene) wantNone(list []string, what string, args ...any) {
 	}
 }
 
-// wantLimited checks that a call failed because of a rate limit, and that the error contains the correct wait.
+// wantLimited checks that a call failed because of a rate limit, and that the error contains the correct time to wait.
 func (s *scene) wantLimited(err error) {
 	s.Helper()
 	if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != s.retryAfter() {
@@ -162,7 +163,7 @@ func (s *scene) wantLimited(err error) {
 	}
 }
 
-// retryAfter returns the wait that the adapter reports after the fault RateLimit.
+// retryAfter returns how long the bot must wait according to the adapter's error after the fault RateLimit.
 func (s *scene) retryAfter() time.Duration {
 	if w, ok := s.World.(UnknownLimit); ok {
 		return w.RetryAfter()
@@ -183,7 +184,7 @@ func outgoing(text string) chat.Outgoing {
 	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}
 }
 
-// send sends a text. If sending fails, the case fails.
+// send sends a text with the adapter. If sending fails, the case fails.
 func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	s.Helper()
 	receipt, err := s.adapter.Send(s.Context(), to, outgoing(text))
@@ -246,7 +247,7 @@ func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Targ
 	})
 }
 
-// inPlaces is like inBoth, but runs the case only in a chat if the function there returns true for the chat's profile.
+// inPlaces is like inBoth, but runs the case only in those chats for whose profile the function there returns true.
 func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
 	return inBoth(ability, func(s *scene, v I, to chat.Target) {
 		s.Helper()
@@ -256,9 +257,9 @@ func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bo
 	})
 }
 
-// ability returns the adapter as an I and true if the adapter has the ability with the given name. If the adapter
-// lacks the ability, the scene records the ability's name. promised says whether the adapter's capabilities contain
-// the ability.
+// ability returns the adapter as an I and true if the adapter has the ability with the given name. If the adapter lacks
+// the ability, the function ability records the ability's name in the scene. The parameter promised says whether the
+// adapter's capabilities contain the ability.
 func ability[I any](s *scene, name string, promised bool) (I, bool) {
 	s.Helper()
 	v, ok := s.adapter.(I)
@@ -315,11 +316,11 @@ type call struct {
 	run func(ctx context.Context, a Adapter) error
 }
 
-// calls returns every call that the adapter can make in the private chat. calls first sends the messages that these
-// calls change.
+// calls returns every call that the adapter can make in the private chat. The method calls first sends the messages
+// that these calls change.
 func (s *scene) calls() []call {
-	// calls records no ability as missing, because a case that makes all calls also runs on platforms that lack some
-	// kinds of calls.
+	// The method calls records no ability as missing, because a case that makes all calls also runs on platforms that lack
+	// some kinds of calls.
 	defer func(before string) { s.lacks = before }(s.lacks)
 	to := s.Private()
 	list := []call{{chat.OpSend, func(ctx context.Context, a Adapter) error {
@@ -334,40 +335,40 @@ func (s *scene) calls() []call {
 	}
 	if edits {
 		list = append(list, call{chat.OpEdit, func(ctx context.Context, a Adapter) error {
-			_, err := a.(preview.Editor).Edit(ctx, ref, outgoing("changed")) //nolint:errcheck // the capability was checked.
+			_, err := a.(preview.Editor).Edit(ctx, ref, outgoing("changed")) //nolint:errcheck // the adapter has the capability.
 			return err
 		}})
 	}
 	if deletes {
 		list = append(list, call{chat.OpDelete, func(ctx context.Context, a Adapter) error {
-			return a.(preview.Deleter).Delete(ctx, ref) //nolint:errcheck // the capability was checked.
+			return a.(preview.Deleter).Delete(ctx, ref) //nolint:errcheck // the adapter has the capability.
 		}})
 	}
 	if _, ok := s.filer(); ok {
 		list = append(list, call{chat.OpSend, func(ctx context.Context, a Adapter) error {
-			_, err := a.(preview.Filer).SendFile(ctx, to, outgoing("with a call"), file()) //nolint:errcheck // the capability was checked.
+			_, err := a.(preview.Filer).SendFile(ctx, to, outgoing("with a call"), file()) //nolint:errcheck // the adapter has the capability.
 			return err
 		}})
 	}
 	if _, ok := s.drafter(); ok && s.adapter.Profile(to).DraftFor > 0 {
 		list = append(list, call{chat.OpDraft, func(ctx context.Context, a Adapter) error {
-			return a.(preview.Drafter).Draft(ctx, to, draftID, outgoing("while a call lasts")) //nolint:errcheck // the capability was checked.
+			return a.(preview.Drafter).Draft(ctx, to, draftID, outgoing("while a call lasts")) //nolint:errcheck // the adapter has the capability.
 		}})
 	}
 	if _, ok := s.typer(); ok {
 		place := s.typed()[0]
 		list = append(list, call{chat.OpTyping, func(ctx context.Context, a Adapter) error {
-			return a.(preview.Typer).Typing(ctx, place) //nolint:errcheck // the capability was checked.
+			return a.(preview.Typer).Typing(ctx, place) //nolint:errcheck // the adapter has the capability.
 		}})
 	}
 	return list
 }
 
-// promptly is how soon an operation must end after its context has ended. In virtual time, an operation that takes
-// longer ignores its context.
+// promptly is how soon an operation must end after its context has ended. An operation that takes longer than promptly
+// in virtual time has ignored the end of its context.
 const promptly = 100 * time.Millisecond
 
 // pass waits for the time d in virtual time.
 func pass(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // the suite runs in synctest bubbles only, where a sleep takes no real time.
+	time.Sleep(d) //nolint:forbidigo // the suite runs only in synctest bubbles, where a sleep takes no real time.
 }

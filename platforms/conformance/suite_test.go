@@ -9,23 +9,24 @@ import (
 	"testing"
 )
 
-// flawed is the name of an environment variable. In the processes that TestSuiteFindsMistakes starts, the variable
-// names the flaw of the adapter of toy.
+// flawed is the name of an environment variable. In the processes that TestSuiteFindsMistakes starts, the environment
+// variable names the flaw that the adapter of toy has.
 const flawed = "TELEX_CONFORMANCE_FLAW"
 
-// The platform of this test has every feature, and its adapter has no flaw. The adapter must pass the suite, which
-// shows that each case can be passed.
+// The platform of TestSuite has every feature, and the platform's adapter has no flaw. The adapter must pass the suite,
+// which shows that each case can be passed.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	flaw := os.Getenv(flawed)
 	Run(t, func(*testing.T) World { return newToy(flaw) })
 }
 
-// The test gives the adapter of toy one flaw after the other. Each time, the case that is about this flaw must fail.
+// The test gives the adapter of toy one flaw after the other. For each flaw, the case that is about this flaw must
+// fail.
 func TestSuiteFindsMistakes(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(flawed) != "" {
-		return // TestSuiteFindsMistakes of the first process has started this process
+		return // TestSuiteFindsMistakes of another process started this process
 	}
 	for _, tt := range []struct{ flaw, found string }{
 		{"forgets keys", "a create that is repeated with its key"},

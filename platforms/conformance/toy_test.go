@@ -16,8 +16,8 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is an in-memory platform that has every feature. The suite's own tests use it. flaw names the mistake that the
-// adapter of toy makes, and that the suite must find.
+// toy is an in-memory platform that has every feature. The tests of the conformance suite use toy. The field flaw names
+// the mistake that the adapter of toy makes, and that the suite must find.
 type toy struct {
 	mu       sync.Mutex
 	flaw     string
@@ -38,14 +38,15 @@ type toy struct {
 	menu     []chat.CommandSpec
 	admins   []chat.UserID
 	changes  int
-	waiting  map[chat.MessageID]bool // questions asked with a slash command that look unanswered
+	waiting  map[chat.MessageID]bool // ids of questions asked with a slash command that still look unanswered
 	wrong    []string
 	refused  int
 	pings    map[chat.Target][]string
 	opened   map[chat.Target][]string
 }
 
-// toyMessage is a message that the bot or a person wrote. The message may be deleted.
+// toyMessage is a message that the bot or a person wrote. A toyMessage remains in the list of messages after its
+// deletion.
 type toyMessage struct {
 	id       chat.MessageID
 	to       chat.Target
@@ -127,7 +128,7 @@ func (b *toyBot) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// toyDialect changes mentions so that they notify nobody.
+// toyDialect changes mentions of @everyone so that the mentions notify nobody.
 type toyDialect struct {
 	markup.Plain
 	flaw string
@@ -143,7 +144,8 @@ func (d toyDialect) Render(p markup.Piece) markup.Rendered {
 
 func (b *toyBot) Dialect(chat.Target) markup.Dialect { return toyDialect{flaw: b.flaw} }
 
-// call makes one call to the platform. If no fault prevents it, call runs effect.
+// call makes one call to the platform. If no fault prevents the call from taking effect, the method call runs the
+// function effect.
 func (b *toyBot) call(ctx context.Context, op chat.Op, to chat.Target, effect func() error) error {
 	if ctx.Err() != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: ctx.Err()}
@@ -224,7 +226,7 @@ func (b *toyBot) try(ctx context.Context, op chat.Op, to chat.Target, effect fun
 	return err
 }
 
-// charge counts a call against the rate limit, or refuses the call.
+// charge counts a call against the rate limit, or refuses the call if the limit is reached.
 func (y *toy) charge(op chat.Op, to chat.Target, forced bool) error {
 	now := time.Now()
 	refuse := func(d time.Duration) error {
@@ -277,8 +279,8 @@ func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, 
 	return fresh, nil
 }
 
-// shortened returns text as the adapter sends it. Normally that is the whole text. If the adapter has the flaw of
-// shortening long texts, shortened cuts text.
+// shortened returns the text that the adapter sends in place of the given text. Normally, this is the whole text. If
+// the adapter has the flaw of shortening long texts, shortened returns only the beginning of the text.
 func (b *toyBot) shortened(text string) string {
 	if b.has("shortens what is long") {
 		text = string([]rune(text)[:min(toyLimit/2, utf8.RuneCountInString(text))])
@@ -306,7 +308,7 @@ func (b *toyBot) open(to chat.Target, m chat.Outgoing) {
 	}
 }
 
-// find returns a message that is not deleted.
+// find returns the message to which ref refers, or an error if the message was deleted or never existed.
 func (y *toy) find(ref chat.MessageRef) (*toyMessage, error) {
 	for _, m := range y.messages {
 		if m.id == ref.ID && m.to.Chat == ref.Target.Chat && !m.deleted {

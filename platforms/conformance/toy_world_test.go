@@ -23,7 +23,7 @@ func (b *toyBot) Run(ctx context.Context, from chat.Resume, accept func(context.
 		}
 		return err
 	}
-	next, _ := strconv.Atoi(from.Cursor) // 0 if there is no cursor
+	next, _ := strconv.Atoi(from.Cursor) // next is 0 if there is no cursor
 	for {
 		b.mu.Lock()
 		list, news := slices.Clone(b.inbox[min(next, len(b.inbox)):]), b.news
@@ -42,7 +42,7 @@ func (b *toyBot) Run(ctx context.Context, from chat.Resume, accept func(context.
 			}
 			next++
 			in.Resume = strconv.Itoa(next)
-			if in.To.Chat == "" { // an update that can't be decoded
+			if in.To.Chat == "" { // a message without a chat represents an update that can't be decoded
 				if b.has("trips over rubbish") {
 					return &chat.SendError{Kind: chat.Temporary, Err: errors.New("what is that?")}
 				}
@@ -131,7 +131,7 @@ func (y *toy) standing(to chat.Target, f func(m *toyMessage)) {
 	defer y.mu.Unlock()
 	for _, m := range y.messages {
 		if m.own && !m.deleted && m.to == to {
-			_, _ = y.find(chat.MessageRef{Target: to, ID: m.id}) // find ends a stream whose time is over
+			_, _ = y.find(chat.MessageRef{Target: to, ID: m.id}) // call find, because find ends a stream whose time is over
 			f(m)
 		}
 	}

@@ -17,24 +17,25 @@ type Adapter = gateway.Platform
 type Factory func(t *testing.T) World
 
 // World is a platform with one bot account, and with people in a private chat and in a group. The stand-in of the
-// platform enforces the platform's rules. The stand-in enforces rate limits only after Enforce was called. The other
-// interfaces in this file are for features that only some platforms have. If the adapter promises one of these
+// platform enforces the platform's rules. The stand-in enforces rate limits only after the case has called Enforce. The
+// other interfaces in this file are for features that only some platforms have. If the adapter promises one of these
 // features, its World must implement the feature's interface.
 type World interface {
 	// Connect returns an adapter of the bot's account that logs to log.
 	Connect(log *slog.Logger, how Connection) Adapter
 	// Secrets returns the texts that must not appear in errors and logs.
 	Secrets() []string
-	// Private and Group return the private chat and the group that most cases use. If the bot answers in groups only
-	// in threads, Group returns a thread that a person began without mentioning the bot. If the platform has no
-	// groups, Group returns the zero Target.
+	// Private and Group return the private chat and the group that most cases use. If the bot answers in a group only in
+	// threads, Group returns a thread that a person began without mentioning the bot. If the platform has no groups, Group
+	// returns the zero Target.
 	Private() chat.Target
 	Group() chat.Target
-	// Crowd returns n more private chats. Each of these chats has a person of its own, who writes in the chat when
-	// Say is called. A case calls Crowd at most once.
+	// Crowd returns n more private chats. In each of the chats that Crowd returns, another person writes when Say is
+	// called. A case calls Crowd at most once.
 	Crowd(n int) []chat.Target
 
-	// Shown returns the texts of the bot's messages in a chat, oldest first. The text of a file is its caption.
+	// Shown returns the texts of the bot's messages in a chat, oldest first. For a message with a file, Shown returns the
+	// file's caption.
 	Shown(to chat.Target) []string
 	// Files returns the files that the bot has sent to a chat and that are still visible.
 	Files(to chat.Target) []File
@@ -53,9 +54,9 @@ type World interface {
 	Violations() []string
 	// Refusals returns how many calls the platform refused with 429. Calls that failed because of Break do not count.
 	Refusals() int
-	// Versions returns all versions of the bot's messages in a chat that were ever visible, in order of time. Each
-	// message has one version after the create, and one more after each change. The versions of deleted messages are
-	// included. Two versions may have the same time. Versions excludes drafts, the contents of files, and typing
+	// Versions returns all versions of the bot's messages in a chat that were ever visible, in order of time. Each message
+	// has one version after the create call, and one more version after each change. The versions of deleted messages are
+	// included. Two versions may have the same time of change. Versions excludes drafts, the contents of files, and typing
 	// indicators without text.
 	Versions(to chat.Target) []Version
 	// Pings returns the people whom the bot's messages in a chat have notified by a mention. Pings considers every
@@ -69,16 +70,17 @@ type World interface {
 	Sample() string
 	// Say makes a person write a message in a chat.
 	Say(to chat.Target, s Saying)
-	// Attach makes a person send a file. The message declares that the file has the given size; if size is 0, the
-	// message declares no size. A file without content represents a file that the platform no longer has. On a
-	// platform whose attachments a bot can't download, Attach does nothing.
+	// Attach makes a person send a file. The message declares that the file has the given size; if size is 0, the message
+	// declares no size. A file without content represents a file that the platform no longer has. If bots can't download
+	// attachments on the platform, Attach does nothing.
 	Attach(to chat.Target, f File, size int64)
-	// BreakFetch makes the next download of a file fail that a person sent. CutAfter breaks the connection in the middle
-	// of the file.
+	// BreakFetch makes the next download of an attachment fail. With the fault CutAfter, the connection breaks in the
+	// middle of the file.
 	BreakFetch(f Fault)
-	// Menu returns the names of the commands in the menu of a chat for the person who writes there, in their order.
+	// Menu returns the names of the commands in a chat's menu, as the person who writes in the chat sees them, in the
+	// order of the menu.
 	Menu(to chat.Target) []string
-	// MenuChanges returns how often the bot changed menus.
+	// MenuChanges returns how many times the bot has changed menus.
 	MenuChanges() int
 	// Remove makes a person delete a message, either the bot's or the person's own. For a person's own message, ref
 	// contains the ID of the Inbound that the adapter received.
@@ -89,11 +91,12 @@ type World interface {
 	Garble()
 }
 
-// Threader is a World whose bot answers only in threads. On such a platform, people reply to a message of the bot by
-// writing in the thread that belongs to the message.
+// Threader is a World whose bot answers only in threads. In a Threader, people reply to a message of the bot by writing
+// in the thread that belongs to the message.
 type Threader interface {
 	// Channel returns the channel that contains Group's thread. A message that the bot sends to this channel begins a new
-	// thread. A Saying to this channel with ReplyTo goes to the thread of the message in ReplyTo.
+	// thread. A Saying that has the field ReplyTo and is sent to this channel goes to the thread of the message in
+	// ReplyTo.
 	Channel() chat.Target
 }
 
@@ -102,9 +105,9 @@ type Threader interface {
 type Presser interface {
 	// Buttons returns the current buttons below a message, in their order.
 	Buttons(ref chat.MessageRef) []chat.Action
-	// Press makes a person press a button: the person who writes in the chat when Say is called.
+	// Press makes a person press a button. This person is the one who writes in the chat when Say is called.
 	Press(ref chat.MessageRef, action string)
-	// PressAside makes another person in the group press a button.
+	// PressAside is like Press, but another person in the group presses the button.
 	PressAside(ref chat.MessageRef, action string)
 	// Unanswered returns how many presses the bot did not acknowledge, or acknowledged too late.
 	Unanswered() int
@@ -129,13 +132,14 @@ type StreamWorld interface {
 	StreamLife() time.Duration
 }
 
-// Asker is a World whose platform has special rules for a question that a person asks with a slash command. The bot
-// must acknowledge such a question at once, and can answer it only for a limited time (Discord's interactions, F53).
+// Asker is a World whose platform has special rules for a question that a person asks with a slash command. On such a
+// platform, the bot must acknowledge a slash command at once, and can answer the command only for a limited time
+// (Discord's interactions, F53).
 type Asker interface {
 	// Ask makes a person ask a question with the command /ask.
 	Ask(to chat.Target, question string)
-	// Dangling returns how many uses of the command /ask look unanswered. The platform got no response to them in time,
-	// or still shows that the bot is thinking.
+	// Dangling returns how many uses of the command /ask look unanswered. A command looks unanswered if the platform got
+	// no response to the command in time, or still shows that the bot is thinking.
 	Dangling() int
 }
 
@@ -160,8 +164,8 @@ func (s *scene) previews() bool {
 // Reporter, Say causes an event whose text ends with the text of the Saying. The suite never calls Crowd on a
 // Reporter.
 type Reporter interface {
-	// Said returns the text of the Saying that caused an event. text is the text of the message that the adapter made
-	// from the event.
+	// Said returns the text of the Saying that caused an event. The parameter text is the text of the message that the
+	// adapter made from the event.
 	Said(text string) string
 }
 
@@ -183,8 +187,8 @@ type Unsized interface {
 
 // UnknownLimit is a World whose platform does not report how long a rate limit lasts.
 type UnknownLimit interface {
-	// RetryAfter returns the wait that the adapter reports after the fault RateLimit. The wait is at least the
-	// constant RetryAfter.
+	// RetryAfter returns how long the bot must wait according to the adapter's error after the fault RateLimit. The
+	// returned wait is at least as long as the constant RetryAfter.
 	RetryAfter() time.Duration
 }
 
@@ -196,15 +200,15 @@ type OpenFiles interface {
 // Checker is a World whose platform uses a markup other than Markdown, and whose stand-in does not check this markup.
 // (For Markdown, the suite itself checks the markup.)
 type Checker interface {
-	// Check returns an error if a visible text contains a delimiter without a partner. People would read this delimiter
-	// as characters.
+	// Check returns an error if a visible text contains a delimiter without a partner. People would see a delimiter
+	// without a partner as ordinary characters.
 	Check(shown string) error
 }
 
 // Version is the content of a message from the time At until the time of the message's next version.
 type Version struct {
 	At      time.Time
-	Message string // the same for all versions of a message; usable as the ID of a MessageRef for Remove
+	Message string // identifies the message; can be the ID in a MessageRef for Remove
 	Text    string
 }
 
@@ -256,6 +260,6 @@ type Saying struct {
 	Text    string
 	Mention bool            // the text begins with a mention of the bot
 	Command bool            // the text is a command as people type it, with a slash
-	ReplyTo chat.MessageRef // the bot's message to which this message replies; empty: no reply
-	Edited  string          // the person changes the text to this right after writing; empty: no change
+	ReplyTo chat.MessageRef // the bot's message to which the person replies; empty: the message is not a reply
+	Edited  string          // the text to which the person edits the message right after writing; empty: no edit
 }

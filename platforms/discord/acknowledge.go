@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// maxCallbacks is how many interactions are acknowledged at the same time. Further interactions wait at most
-	// callbackDeadline.
+	// maxCallbacks is how many interactions are acknowledged at the same time. Further interactions wait for their
+	// acknowledgement, but at most for callbackDeadline.
 	maxCallbacks = 512
 	// concludeWorkers is how many goroutines remove "thinking…" from answered commands.
 	concludeWorkers = 64
 )
 
 // acknowledgeEarly acknowledges an interaction as soon as the connection has read it. acknowledgeEarly does not wait
-// until earlier events are handled, because Discord waits only 3 seconds. The command of a person with access shows
-// "thinking…" until the bot answers. A person without access gets a refusal that nobody else sees.
+// until earlier events are handled, because Discord waits only 3 seconds. If the person has access, Discord shows
+// "thinking…" below the command until the bot answers. A person without access gets a refusal that nobody else sees.
 func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if f.Type != "INTERACTION_CREATE" {
 		return
@@ -44,7 +44,7 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if isCommand && refusal == "" {
 		channel = channelOf(in.To) // the channel that shows "thinking…"
 	}
-	done := r.interactions.begin(i.ID, channel) // must come before any attempt to answer the interaction
+	done := r.interactions.begin(i.ID, channel) // begin must be called before any attempt to answer the interaction
 	if refusal != "" {
 		r.interactions.markShown(c)
 	}
@@ -57,14 +57,14 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	r.workers.Go(func() {
 		defer func() { <-r.callbacks }()
 		defer done()
-		// The end of Run must not cancel the acknowledgement. Without an acknowledgement, the person would see an
-		// error, although Discord delivers the command again to the next Run.
+		// If Run ends, the acknowledgement must not be canceled. Without an acknowledgement, the person would see an error,
+		// although Discord delivers the command again to the next Run.
 		r.acknowledge(context.WithoutCancel(ctx), c, acknowledgement(i.Type, refusal, c.ephemeral))
 	})
 }
 
-// acknowledgement returns the first response to an interaction. For a button, the response shows nothing. For a
-// person without access, the response shows a refusal that nobody else sees. For any other command, the response
+// acknowledgement returns the first response to an interaction. To the press of a button, the response shows nothing.
+// To a person without access, the response shows a refusal that nobody else sees. For any other command, the response
 // shows "thinking…". If alone is true, only the person who used the command sees all messages of the answer.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool) map[string]any {
@@ -76,7 +76,7 @@ func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool)
 	}
 	body := map[string]any{"type": int(discordgo.InteractionResponseDeferredChannelMessageWithSource)}
 	if alone {
-		body["data"] = map[string]any{"flags": int(discordgo.MessageFlagsEphemeral)} // Discord allows no other flag here
+		body["data"] = map[string]any{"flags": int(discordgo.MessageFlagsEphemeral)} // Discord allows no other flag in this response
 	}
 	return body
 }
@@ -88,7 +88,8 @@ func ephemeral(text string) message {
 	return m
 }
 
-// handleInteraction passes an interaction to accept. acknowledgeEarly has already acknowledged the interaction.
+// handleInteraction passes an interaction to the function accept of Run. acknowledgeEarly has already acknowledged the
+// interaction.
 func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction, seq int64) error {
 	in, c, found, err := r.decodeInteraction(i)
 	switch {
@@ -112,7 +113,7 @@ func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction
 // tellUnstored shows a fixed text which tells the person that the command or button press was not stored. If Discord
 // delivers the interaction again, the bot's answer replaces this text.
 func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
-	if r.screen.Unstored == nil || ctx.Err() != nil { // after an orderly stop, Discord delivers the interaction again
+	if r.screen.Unstored == nil || ctx.Err() != nil { // at an orderly stop, ctx ends, and Discord delivers the interaction again
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, callbackDeadline)

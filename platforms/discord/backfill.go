@@ -17,9 +17,9 @@ import (
 
 // Limits of a backfill.
 const (
-	// A backfill begins backfillMargin before the time of the newest known message. The margin covers the time to accept
-	// messages and differences between the clocks of Discord's machines. The receiver drops messages that it has
-	// accepted before.
+	// A backfill begins backfillMargin before the time of the newest known message. The margin backfillMargin covers the
+	// time to accept messages and differences between the clocks of Discord's machines. If the backfill therefore reads a
+	// message again that the receiver has accepted before, the receiver drops the message.
 	backfillMargin = time.Minute
 	// backfillAge is the maximum age of messages that a backfill delivers.
 	backfillAge = 24 * time.Hour
@@ -31,16 +31,17 @@ const (
 	// backfillPause is the pause before each call of a backfill. backfillPause leaves most of the bot's rate limit
 	// for replies.
 	backfillPause = 200 * time.Millisecond
-	// If the bot fails to read a channel, it first reads all other channels and then retries for backfillRetryTime.
-	// During this time, new messages of the unreadable channel wait. The wait does little harm, because Discord most
+	// If the bot fails to read a channel, the bot first reads all other channels and then retries for backfillRetryTime.
+	// During the retries, new messages of the unreadable channel wait. The wait does little harm, because Discord most
 	// likely refuses answers in this channel too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
-	// guilds. A list arrives later than this only if Discord has an outage that affects the guild.
+	// guilds. A guild's list of channels arrives later than guildTimeout only if Discord has an outage that affects the
+	// guild.
 	guildTimeout  = 5 * time.Second
 	guildsTimeout = time.Minute
-	// maxHeld limits the new messages that wait during the backfill. If more messages arrive, Run ends. The next Run
-	// starts a new session, whose backfill reads these messages.
+	// maxHeld limits the new messages that wait during the backfill. If more than maxHeld messages must wait, Run ends.
+	// The next Run starts a new session, whose backfill reads these messages.
 	maxHeld = 10_000
 )
 
@@ -48,7 +49,7 @@ const (
 // before the current session started.
 type backfill struct {
 	since   string
-	arrived <-chan *guild   // the guilds that have arrived; they name the newest message of each channel
+	arrived <-chan *guild   // receives each guild that arrives, with the newest message of each of its channels
 	missing map[string]bool // ids of the guilds that have not arrived
 	steps   chan<- backfillStep
 }
@@ -61,11 +62,11 @@ type backfillStep struct {
 	messages []incoming // oldest first
 }
 
-// backfillState is the state of a running backfill. The zero value means that none runs.
+// backfillState is the state of a running backfill. The zero value of backfillState means that no backfill runs.
 type backfillState struct {
 	steps   chan backfillStep // nil if no backfill runs
-	guilds  chan *guild       // has room for all missing guilds
-	pending map[string]bool   // channels that are not read yet; nil: the list is not known yet, so every channel counts as pending
+	guilds  chan *guild       // the buffer has room for all missing guilds
+	pending map[string]bool   // channels that are not read yet; nil: not known yet, so every channel counts as pending
 	stop    func()            // stops the backfill
 	held    []*incoming       // new messages that wait for older messages of their channel
 	newest  string            // id of the newest message that was delivered
@@ -183,7 +184,7 @@ func (r *receiver) runBackfill(ctx context.Context, f backfill) {
 			return sendStep(backfillStep{channel: one.ID, messages: list})
 		})
 	}
-	if sendStep(backfillStep{channels: pending}) != nil || receiving.ReadBacklog(ctx, r.log, backfillRetryTime, pieces) != nil { // fails only when ctx ends
+	if sendStep(backfillStep{channels: pending}) != nil || receiving.ReadBacklog(ctx, r.log, backfillRetryTime, pieces) != nil { // fail only if ctx ends
 		return
 	}
 	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))
@@ -213,7 +214,7 @@ func (f *backfill) channels(ctx context.Context) []channelInfo {
 	return list
 }
 
-// nextGuild waits for the next guild. nextGuild returns nil after a timeout.
+// nextGuild waits until the next guild arrives, and returns this guild. After a timeout, nextGuild returns nil.
 func (f *backfill) nextGuild(ctx context.Context) *guild {
 	ctx, cancel := context.WithTimeout(ctx, guildTimeout)
 	defer cancel()
@@ -246,8 +247,8 @@ func (r *receiver) backfillChannels(channels []channelInfo) []channelInfo {
 	})
 }
 
-// guildOf returns the guild of the first channel in ids whose guild is known. If no guild is known, guildOf returns
-// "0", which only says that the channel is not a DM.
+// guildOf returns the guild of a channel: of the first channel in ids whose guild is known. If no guild is known,
+// guildOf returns "0", which only says that the channel is not a DM.
 func (r *receiver) guildOf(ids ...string) string {
 	for _, id := range ids {
 		if known, ok := r.channels.channels.Get(id); ok && known.Guild != "" {
@@ -257,8 +258,8 @@ func (r *receiver) guildOf(ids ...string) string {
 	return "0"
 }
 
-// readSince returns a piece of work for [receiving.ReadBacklog]. The piece reads a channel's messages that are newer
-// than the message with the id after. It passes these messages to done, oldest first.
+// readSince returns a piece of work for [receiving.ReadBacklog]. This piece of work reads a channel's messages that are
+// newer than the message with the id after, and passes these messages to the function done, oldest first.
 func (r *receiver) readSince(in channelInfo, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming
 	pages := 0
@@ -285,7 +286,8 @@ func (r *receiver) readSince(in channelInfo, after string, done func(ctx context
 	}
 }
 
-// readPage requests the next page of messages: those that follow the message whose id is after.
+// readPage requests the next page of messages. The page contains messages that follow the message whose id is the
+// parameter after.
 func (r *receiver) readPage(ctx context.Context, channel, after string) ([]incoming, error) {
 	if err := receiving.Sleep(ctx, backfillPause); err != nil {
 		return nil, err

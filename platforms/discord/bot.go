@@ -17,9 +17,9 @@ const defaultAPIBase = "https://discord.com"
 
 // Options says which bot to run and how to reach the platform. Package internal/config has validated the options.
 type Options struct {
-	Token   string            // without "Bot "; required
+	Token   string            // the bot's token without the prefix "Bot "; required
 	Version string            // telex's version; empty: unknown
-	APIBase string            // scheme and host; empty: Discord itself
+	APIBase string            // scheme and host of the API; empty: Discord itself
 	Threads bool              // answer a question in a guild's channel in a thread that starts at the question
 	Content bool              // request the privileged intent, with which Discord sends the text of all messages
 	HTTP    http.RoundTripper // nil: the bot creates its own transport
@@ -43,13 +43,13 @@ type Bot struct {
 	interactions *interactions
 	buckets      *buckets
 	channels     *channelCache
-	questions    *receiving.Recent[string] // by id of a question: the name for the thread that the bot will create
+	questions    *receiving.Recent[string] // maps the id of a question to the name of the thread that the bot will create
 	answered     chan command              // slash commands that are answered but may still show "thinking…"
 	session      *session
 	greeting     receiving.Greeting
 	screen       chat.Screen // set before Run
 
-	mu     sync.Mutex // guards the following fields
+	mu     sync.Mutex // protects the following fields
 	selfID string     // the bot's user id; empty: not known yet
 	name   string     // the bot's username; empty: not known yet
 	appID  string     // the application's id; empty: not known yet
@@ -80,8 +80,8 @@ func New(o Options) *Bot {
 	}
 }
 
-// Screen implements gateway.Screener. The functions in s return what the bot shows to the sender of a message that is
-// not stored yet.
+// Screen implements gateway.Screener. Screen sets the functions that return what the bot shows to the sender of a
+// message that is not stored yet.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
 // Close closes idle connections. Later calls of the API open new connections.

@@ -34,8 +34,8 @@ var versionNumber = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
 type request struct {
 	name   string // names the call in errors, because the path may contain a token
 	method string
-	path   string // after the API's version, including the query
-	body   any    // is sent as JSON; nil: no body
+	path   string // the part of the URL after the API's version, including the query
+	body   any    // sent as JSON; nil: the call has no body
 	file   *chat.File
 	op     chat.Op // the kind of call, for rate limits; 0: an auxiliary call
 	// token is the interaction's token, which is a part of the path and must not appear in errors. The interaction's
@@ -59,8 +59,8 @@ func (a *response) id() string {
 	return v.ID
 }
 
-// call makes one call of the API. All its errors are of type *chat.SendError. call blocks until the response arrives
-// or ctx ends.
+// call makes one call of the API. All errors that call returns are of type *chat.SendError. The method call blocks
+// until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, r request) (*response, error) {
 	var content []byte
 	if r.body != nil {
@@ -90,7 +90,7 @@ func (b *Bot) call(ctx context.Context, r request) (*response, error) {
 	return (*response)(&o), nil
 }
 
-// codeOf returns Discord's error code in err, or 0.
+// codeOf returns the Discord error code that err contains, or 0 if err contains none.
 func codeOf(err error) int {
 	code, _ := strconv.Atoi(calls.Code(err))
 	return code

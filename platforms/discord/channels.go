@@ -15,15 +15,15 @@ const (
 	maxDMs = 200
 )
 
-// channelCache holds what the bot knows about channels and guilds.
+// channelCache remembers the types of channels, the known DMs, and other facts about channels and guilds.
 type channelCache struct {
 	channels *receiving.Recent[channelInfo]
-	// threadless is true for a channel in which Discord refuses to create threads, and for a question for which
-	// Discord refuses to create a thread. The value false means that the bot may try again to create a thread.
+	// threadless contains the value true for a channel in which Discord refuses to create threads, and for a question for
+	// which Discord refuses to create a thread. The value false means that the bot may try again to create a thread.
 	threadless *receiving.Recent[bool]
 
 	mu    sync.Mutex
-	roles map[string]string // by guild: the bot's own role
+	roles map[string]string // maps a guild to the bot's own role in the guild
 	dms   []string          // newest first
 }
 
@@ -33,14 +33,14 @@ func (p *channelCache) add(r channelInfo) {
 	}
 }
 
-// addGuild records a guild's channels and the bot's own role in it.
+// addGuild records a guild's channels and the bot's own role in the guild.
 func (p *channelCache) addGuild(g *guild, self string) {
 	for _, r := range slices.Concat(g.Channels, g.Threads) {
 		r.Guild = g.ID
 		p.add(r)
 	}
 	for _, r := range g.Channels {
-		if p.isThreadless(r.ID) { // the bot's permissions may have changed meanwhile
+		if p.isThreadless(r.ID) { // the bot's permissions in the channel may have changed meanwhile, so try again
 			p.threadless.Put(r.ID, false)
 		}
 	}
@@ -53,7 +53,7 @@ func (p *channelCache) addGuild(g *guild, self string) {
 	}
 }
 
-// role returns the bot's own role in a guild. Mentioning the role mentions the bot.
+// role returns the bot's own role in a guild. A person who mentions the bot's own role mentions the bot.
 func (p *channelCache) role(guild string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,8 +76,8 @@ func (p *channelCache) knownDMs() []string {
 	return slices.Clone(p.dms)
 }
 
-// disableThreads records that no thread can be created in a channel or for a question. disableThreads returns false
-// if that was recorded before.
+// disableThreads records that no thread can be created in a channel or for a question. disableThreads returns false if
+// this fact was recorded before.
 func (p *channelCache) disableThreads(id string) bool {
 	known := p.isThreadless(id)
 	p.threadless.Put(id, true)

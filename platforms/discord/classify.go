@@ -12,8 +12,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a 429 response that lacks retry_after. Discord always sends retry_after. A
-// proxy in front of Discord may omit retry_after, and blocks calls for longer than Discord does.
+// defaultRetryAfter is the wait after a 429 response that lacks retry_after. Discord always sends retry_after. A proxy
+// in front of Discord may omit retry_after, and such a proxy blocks calls for longer than Discord does.
 const defaultRetryAfter = time.Minute
 
 // Error codes that discordgo does not define.
@@ -52,8 +52,8 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 	if ours && o.Status == http.StatusTooManyRequests {
 		failure.RateLimits = b.buckets.rateLimitInfo(r, o.Header)
 	}
-	// Use only the message of Discord's error. The error's list of invalid fields may quote the text that was sent,
-	// which must not appear in logs.
+	// Only the message of Discord's error becomes part of the returned error. The error's list of invalid fields may quote
+	// the text that was sent, which must not appear in logs.
 	code, words := "", p.Message
 	if p.Code != 0 {
 		code = strconv.Itoa(p.Code)
@@ -68,7 +68,7 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 // counts calls by IP address. https://docs.discord.com/developers/topics/rate-limits#header-format
 func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (chat.Scope, chat.Op) {
 	op := r.op
-	if op == 0 { // an auxiliary call, such as one that creates a thread
+	if op == 0 { // r is an auxiliary call, such as the call that creates a thread
 		op = chat.OpSend | chat.OpFile
 	}
 	switch name := h.Get("X-RateLimit-Bucket"); {
@@ -82,9 +82,9 @@ func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (c
 	return chat.ScopeThread, op
 }
 
-// kindOf returns the kind of error for a failed call. ours says that the response is from Discord, not from a proxy.
-// byToken says that the call used an interaction's token. If Discord refuses such a call, the bot's own token may
-// still be valid.
+// kindOf returns the kind of error for a failed call. The parameter ours says that the response is from Discord, not
+// from a proxy. The parameter byToken says that the call used an interaction's token. If Discord refuses a call with an
+// interaction's token, the bot's own token may still be valid.
 func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
@@ -94,7 +94,7 @@ func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 		return chat.Frozen
 	case status == http.StatusTooManyRequests:
 		return chat.RateLimited
-	case status == http.StatusRequestEntityTooLarge: // proxies send this status too, with other bodies
+	case status == http.StatusRequestEntityTooLarge: // proxies send status 413 too, with other bodies
 		return chat.TooLong
 	case !ours && status >= http.StatusInternalServerError:
 		return chat.Uncertain
@@ -114,16 +114,15 @@ func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	case status == http.StatusForbidden:
 		return chat.Forbidden
 	case status == http.StatusNotFound, status < http.StatusBadRequest:
-		// The call had no effect, because the URL does not lead to the API. The error is Temporary, because an
-		// operator may repair the URL.
+		// The call had no effect, because the configured URL does not lead to the API. The error is Temporary, because an
+		// operator may correct the URL.
 		return chat.Temporary
 	}
 	return chat.Rejected
 }
 
-// kindOfCode derives the kind of error from Discord's error code. kindOfCode returns false if the code says no more
-// than the HTTP status.
-// https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+// kindOfCode derives the kind of error from Discord's error code. kindOfCode returns false if the error code says no
+// more than the HTTP status does. https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 func kindOfCode(p apiError) (chat.ErrorKind, bool) {
 	switch p.Code {
 	case discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeCannotEditFromAnotherUser,
@@ -153,7 +152,7 @@ func kindOfCode(p apiError) (chat.ErrorKind, bool) {
 	return 0, false
 }
 
-// tooLong reports whether the content was refused because of its length.
+// tooLong reports whether Discord refused the content of a message because of its length.
 func tooLong(errs json.RawMessage) bool {
 	var fields struct {
 		Content struct {

@@ -25,7 +25,7 @@ func serveAnswer(t *testing.T, status int, header map[string]string, body string
 	}))
 	t.Cleanup(server.Close)
 	b := New(Options{Token: testToken, APIBase: server.URL})
-	t.Cleanup(b.Close) // must run before server.Close, which waits until all connections are closed
+	t.Cleanup(b.Close) // b.Close must run before server.Close, which waits until all connections are closed
 	return b
 }
 
@@ -123,7 +123,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// rateLimitInfo returns a valid limit for all kinds of calls that share the bucket, and ignores invalid limits.
+// If a response's headers contain a valid rate limit, rateLimitInfo must return the limit for all kinds of calls that
+// share the bucket. If the limit is invalid, rateLimitInfo must ignore it.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	headers := func(limit, left, reset, bucket string) http.Header {

@@ -104,8 +104,8 @@ func TestCommandIsDecoded(t *testing.T) {
 	})
 }
 
-// The answer to a command replaces "thinking…", and the bot edits the answer in the same message. When the token is
-// about to expire, edits go through the channel (F53).
+// The answer to a command must replace "thinking…", and the bot must edit the answer in the same message. When the
+// interaction's token is about to expire, the bot must make the edits with its own token (F53).
 func TestCommandIsAnswered(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -132,8 +132,8 @@ func TestCommandIsAnswered(t *testing.T) {
 	})
 }
 
-// If the interaction's token is expired or unknown, the bot edits the answer through the channel at once, and does not
-// use the token again.
+// If the interaction's token is expired or unknown, the bot must edit the answer with its own token at once, and must
+// not use the interaction's token again.
 func TestTokenIsDead(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"invalid token":       {Status: http.StatusUnauthorized, Code: 50027, Description: "Invalid Webhook Token"},
@@ -181,8 +181,8 @@ func TestTokenIsDead(t *testing.T) {
 	}
 }
 
-// The outcome of the call that answers a command is unknown. Repeating the call must not show the answer twice,
-// because both calls replace the same message.
+// In this test, the outcome of the call that answers a command is unknown. After the call has been repeated, the answer
+// must be visible only once, because both calls replace the same message.
 func TestCommandsAnswerIsUncertain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		for _, f := range []conformance.Fault{conformance.CutBefore, conformance.CutAfter, conformance.ServerError} {
@@ -203,7 +203,7 @@ func TestCommandsAnswerIsUncertain(t *testing.T) {
 	})
 }
 
-// A second message that answers a command does not overwrite the first one.
+// A second message that answers a command must not overwrite the first message.
 func TestTwoAnswersToACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -227,13 +227,13 @@ func TestCommandsAnswerIsDeleted(t *testing.T) {
 		if err := bot.Delete(t.Context(), ref); err != nil {
 			t.Errorf("Delete: %v", err)
 		}
-		send(t, bot, to, outgoing("one", in.ID)) // repeats the first answer with the same key
+		send(t, bot, to, outgoing("one", in.ID)) // send the first answer again, with the same idempotency key
 		w.wantShown(to, "one")
 	})
 }
 
-// Answers to a command wait for its slow acknowledgement. If the acknowledgement fails, the bot sends the answers to
-// the channel.
+// If the acknowledgement of a command is slow, the answers to the command must wait for the acknowledgement. If the
+// acknowledgement fails, the bot must send the answers to the channel.
 func TestAcknowledgementIsSlow(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"slow":     {Action: fault.Latency, Delay: 2 * time.Second},
@@ -274,7 +274,7 @@ func TestAcknowledgementIsSlow(t *testing.T) {
 	}
 }
 
-// The bot repeats a failed acknowledgement as long as Discord's deadline has not passed.
+// The bot must repeat a failed acknowledgement as long as Discord's deadline for acknowledgements has not passed.
 func TestAcknowledgementIsRepeated(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"cut before":   {Method: "callback", Times: 2, Action: fault.CutBefore},
@@ -301,8 +301,8 @@ func TestAcknowledgementIsRepeated(t *testing.T) {
 	}
 }
 
-// A new process answers a command that an earlier process received. The new process continues the answer of the
-// earlier process. If Discord never got an acknowledgement, the new process answers in the channel.
+// A new process answers a command that an earlier process received. The new process must continue the answer of the
+// earlier process. If Discord never got an acknowledgement of the command, the new process must answer in the channel.
 func TestAnotherProcessAnswersACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -356,7 +356,7 @@ func TestManyCommands(t *testing.T) {
 		time.Sleep(quiet)
 		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: fault.Latency, Delay: 9 * time.Second})
 		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
-		time.Sleep(7 * time.Second) // a new session has begun, and the bot reads the missed messages
+		time.Sleep(7 * time.Second) // by now, a new session has begun, and the bot reads the missed messages
 		places := w.Crowd(30)
 		for i, to := range places {
 			w.Ask(to, fmt.Sprintf("question %d", i))
@@ -371,8 +371,8 @@ func TestManyCommands(t *testing.T) {
 	})
 }
 
-// If a command was not handled when the connection ended, Discord delivers it again. Run must accept it once, with
-// the same message id.
+// If a command was not handled when the connection ended, Discord delivers the command again. Run must pass on the
+// command once, with the same message id.
 func TestCommandComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -392,7 +392,7 @@ func TestCommandComesAgain(t *testing.T) {
 	})
 }
 
-// No error and no log contains a token, not even that of an interaction.
+// No error and no log may contain a token, not even the token of an interaction.
 func TestTokensAreSecret(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		log := &conformance.Log{}
@@ -449,7 +449,8 @@ func TestTokensAreSecret(t *testing.T) {
 	})
 }
 
-// If the bot has no access to the channel, the answer replaces "thinking…" and continues in follow-ups.
+// If the bot has no access to the channel of a command, the answer must replace "thinking…" and continue in follow-up
+// messages of the interaction.
 func TestCommandInHiddenChannel(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to, began := w.Group(), time.Now()
@@ -478,8 +479,8 @@ func TestCommandInHiddenChannel(t *testing.T) {
 	})
 }
 
-// A command is acknowledged at once, but the store refuses it. Run must fail, and the next Run must receive the
-// command again.
+// In this test, a command is acknowledged at once, but the store refuses the command. Run must fail, and the next Run
+// must receive the command again.
 func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

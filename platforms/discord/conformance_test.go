@@ -48,10 +48,10 @@ func TestConformance(t *testing.T) {
 
 const (
 	wrongToken = "MTIz.GabCde.wrong"
-	// garbled marks a message that is corrupted on its way to the adapter.
+	// garbled is the text of a message that the test corrupts on its way to the adapter.
 	garbled = "to be garbled"
 	app     = standin.DefaultBot
-	// otherPerson is a person other than the default person.
+	// otherPerson is the id of a second person, who is not the default person of the stand-in.
 	otherPerson = "200000000000001999"
 )
 
@@ -63,7 +63,7 @@ type world struct {
 	direct  string // the DM with the default person
 	threads bool   // the bot answers in threads
 	content bool   // the bot requests the privileged intent
-	thread  string // the thread that is the group; empty: the group is a channel
+	thread  string // the id of the thread that is the suite's group; empty: the suite's group is a channel
 	met     bool   // the bot's account has been connected before
 }
 
@@ -85,8 +85,8 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	w.t.Helper()
 	bot := w.bot(log, how)
 	if how == conformance.Proper && !w.met {
-		// Discord does not return messages from before an account's first connection, and does not list older DMs. So the
-		// test cases use an account that was connected before.
+		// Discord returns no messages from before an account's first connection, and does not list older DMs. Connect
+		// therefore connects the account once before the case begins.
 		w.met = true
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 		defer cancel()
@@ -151,7 +151,7 @@ func channel(to chat.Target) string {
 	return string(to.Chat)
 }
 
-// message returns Discord's id of a message from the adapter's id.
+// message converts the adapter's id of a message to Discord's id of the message.
 func message(id chat.MessageID) string {
 	return strings.FieldsFunc(string(id), func(r rune) bool { return r == '.' || r == '/' })[0]
 }
@@ -166,7 +166,7 @@ func (w *world) writer(to chat.Target) string {
 	return standin.DefaultPerson
 }
 
-// standing returns the messages of the bot that still exist in a chat.
+// standing returns those messages of the bot in a chat that have not been deleted.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.View(channel(to), time.Now()), func(m standin.Message) bool {
 		return !m.FromBot || m.Last().Loading() || m.OnlyFor != ""
@@ -354,7 +354,7 @@ func (w *world) Ask(to chat.Target, question string) {
 	w.t.Helper()
 	in := standin.Invocation{Channel: channel(to), User: w.writer(to), Name: "ask", Options: map[string]any{"question": question}}
 	var err error
-	for range 100 { // until the command is registered
+	for range 100 { // repeat the call until the command is registered
 		if _, err = w.server.Slash(in); err == nil {
 			return
 		}
@@ -410,7 +410,7 @@ func (w *world) Attach(to chat.Target, f conformance.File, _ int64) {
 	}
 }
 
-// OpenFiles reports that everybody who has the URL of a file can download it.
+// OpenFiles marks Discord as a platform where everybody who has the URL of a file can download the file.
 func (w *world) OpenFiles() {}
 
 func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("attachment", f.OnFetch())) }
@@ -428,7 +428,7 @@ func (w *world) Menu(to chat.Target) []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end.
+	defer resp.Body.Close() //nolint:errcheck // the body is read to its end.
 	var list []struct {
 		Name     string `json:"name"`
 		Contexts []int  `json:"contexts"`
@@ -450,7 +450,7 @@ func (w *world) Menu(to chat.Target) []string {
 			names = append(names, c.Name)
 		}
 	}
-	slices.Sort(names) // Discord's clients sort them
+	slices.Sort(names) // Discord's clients show the commands in alphabetical order
 	return names
 }
 
@@ -474,7 +474,7 @@ func (w *world) Ban(to chat.Target) {
 
 func (w *world) Garble() { w.Say(w.Private(), conformance.Saying{Text: garbled}) }
 
-// garbling corrupts marked messages on their way, without changing their length.
+// garbling is a connection that corrupts messages with the text garbled, without changing the length of the messages.
 type garbling struct{ net.Conn }
 
 func (g garbling) Read(p []byte) (int, error) {

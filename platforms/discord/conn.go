@@ -45,8 +45,8 @@ const (
 
 	// helloTimeout limits the time to connect and receive Hello.
 	helloTimeout = 15 * time.Second
-	// readyTimeout limits the wait for the events Ready and Resumed. Without this limit, the bot could wait forever,
-	// because Discord's gateway may acknowledge heartbeats without sending either event.
+	// readyTimeout limits the wait for the event Ready or Resumed. Without this limit, the bot could wait forever, because
+	// Discord's gateway may acknowledge heartbeats but send neither Ready nor Resumed.
 	readyTimeout = 30 * time.Second
 	// writeTimeout limits the time to write one payload.
 	writeTimeout = 10 * time.Second
@@ -56,14 +56,16 @@ const (
 	maxQueuedEvents = 1024
 )
 
-// Reasons why a connection ended. After each of them, a new connection can continue the session.
+// These errors are reasons why a connection ended. After each of these errors, a new connection can continue the
+// session.
 var (
 	errReconnect   = errors.New("the platform asks to reconnect")
 	errNotAnswered = errors.New("heartbeats are no longer acknowledged")
 	errNoSession   = errors.New("the server neither starts a session nor refuses it")
 )
 
-// connError is the error with which a connection to Discord's gateway ended. The bot may open another connection.
+// connError is the error with which a connection to Discord's gateway ended. After a connError, the bot may open
+// another connection.
 type connError struct {
 	reason         error
 	receivedEvents bool // the connection received events
@@ -81,7 +83,7 @@ type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
 	interval time.Duration
-	events   chan *discordgo.Event // closed after the last event; then err says why the connection ended
+	events   chan *discordgo.Event // closed after the last event; after that, the field err says why the connection ended
 	onEvent  func(*discordgo.Event)
 	err      error
 	seq      atomic.Int64 // sequence number of the last event
@@ -95,7 +97,7 @@ type conn struct {
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
-		return nil, errors.New("invalid gateway URL") // the condition also refuses unencrypted URLs
+		return nil, errors.New("invalid gateway URL") // the condition also refuses URLs without TLS
 	}
 	u.RawQuery = "v=10&encoding=json"
 	opening, cancel := context.WithTimeout(ctx, helloTimeout)
@@ -163,7 +165,7 @@ func (l *conn) send(ctx context.Context, op int, data any) error {
 	return l.ws.Write(ctx, websocket.MessageText, payload)
 }
 
-// read queues events until the connection ends, and returns the reason.
+// read reads events and queues them until the connection ends, and returns the reason why the connection ended.
 func (l *conn) read(ctx context.Context) error {
 	for {
 		_, data, err := l.ws.Read(ctx)
@@ -204,8 +206,9 @@ func (l *conn) read(ctx context.Context) error {
 	}
 }
 
-// heartbeats sends heartbeats until one fails. If Discord has not acknowledged the last heartbeat, the connection is
-// dead, even if it is still open. https://docs.discord.com/developers/events/gateway#sending-heartbeats
+// heartbeats sends heartbeats until the sending of a heartbeat fails, or Discord does not acknowledge a heartbeat. If
+// Discord has not acknowledged the last heartbeat, the connection is dead, even if it is still open.
+// https://docs.discord.com/developers/events/gateway#sending-heartbeats
 func (l *conn) heartbeats(ctx context.Context) error {
 	pause := time.Duration(rand.Float64() * float64(l.interval))
 	for receiving.Sleep(ctx, pause) == nil {
@@ -254,8 +257,8 @@ func (l *conn) resume(ctx context.Context, token string, c cursor) error {
 const refusedPause = 10 * time.Minute
 
 // closeError converts the error with which a connection ended to an error for the caller of Run, or to a *connError
-// after which Run may connect again. The kind of error depends on the connection's close code. up says that the
-// connection has received events.
+// after which Run may connect again. The kind of error depends on the connection's close code. The parameter up says
+// that the connection has received events.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 func closeError(err error, up bool) error {
 	if l, ok := errors.AsType[*connError](err); ok {

@@ -37,7 +37,7 @@ type scripted struct {
 	net   *memnet.Listener
 	play  func(c *scriptedLink)
 	log   *conformance.Log
-	began chan struct{} // receives a value for each session that began
+	began chan struct{} // receives a value whenever a session has begun
 
 	mu    sync.Mutex
 	links int
@@ -50,7 +50,7 @@ type scriptedLink struct {
 	ctx   context.Context //nolint:containedctx // of the connection.
 	ws    *websocket.Conn
 	n     int
-	first int // opcode of the client's first message
+	first int // opcode of the first payload that the client sent
 	seq   int
 }
 
@@ -112,7 +112,7 @@ func (s *scripted) serveLink(w http.ResponseWriter, r *http.Request) {
 	s.play(c)
 }
 
-// called returns the calls so far.
+// called returns the API calls that the bot has made so far.
 func (s *scripted) called() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,8 @@ func (c *scriptedLink) put(op int, kind string, data any) {
 	}
 }
 
-// get reads the next payload and returns its opcode. If the payload is a heartbeat, get acknowledges it.
+// get reads the next payload from the bot and returns the payload's opcode. If the payload is a heartbeat, get
+// acknowledges the heartbeat.
 func (c *scriptedLink) get() (int, error) {
 	_, data, err := c.ws.Read(c.ctx)
 	if err != nil {
@@ -146,7 +147,7 @@ func (c *scriptedLink) get() (int, error) {
 	return f.Op, nil
 }
 
-// ready begins a session.
+// ready sends the event Ready, which begins a session.
 func (c *scriptedLink) ready(guilds ...any) {
 	c.put(0, "READY", map[string]any{
 		"session_id": "s", "resume_gateway_url": scriptedURL, "guilds": guilds,
@@ -155,7 +156,7 @@ func (c *scriptedLink) ready(guilds ...any) {
 	c.of.began <- struct{}{}
 }
 
-// last keeps the connection open and acknowledges heartbeats until the client disconnects.
+// The method last keeps the connection open and acknowledges heartbeats until the client disconnects.
 func (c *scriptedLink) last() {
 	for {
 		if _, err := c.get(); err != nil {
@@ -164,7 +165,8 @@ func (c *scriptedLink) last() {
 	}
 }
 
-// supervised runs a bot as the gateway does, until the test ends. The channel receives its messages.
+// supervised runs a bot as the gateway does, until the test ends. The returned channel receives the messages that the
+// bot accepts.
 func supervised(t *testing.T, bot *discord.Bot, from chat.Resume) <-chan chat.Inbound {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -186,8 +188,8 @@ func supervised(t *testing.T, bot *discord.Bot, from chat.Resume) <-chan chat.In
 	return got
 }
 
-// Discord's gateway acknowledges heartbeats, but neither starts nor resumes the session. The bot must open another
-// connection.
+// In this test, Discord's gateway acknowledges heartbeats, but neither starts nor resumes the session. The bot must
+// open another connection.
 func TestGatewayIsSilent(t *testing.T) {
 	for name, cursor := range map[string]string{"new": "", "taken up": "m=1&session=x&at=" + scriptedURL + "&seq=3"} {
 		t.Run(name, func(t *testing.T) {
@@ -208,8 +210,8 @@ func TestGatewayIsSilent(t *testing.T) {
 	}
 }
 
-// Discord closes each connection that resumes the session, but does not say that the session has ended. The bot must
-// start a new session.
+// In this test, Discord closes each connection that resumes the session, but does not say that the session has ended.
+// The bot must start a new session.
 func TestSessionCanNotBeTakenUp(t *testing.T) {
 	for _, code := range []int{1000, 1011, 4000, 4006} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
@@ -232,7 +234,7 @@ func TestSessionCanNotBeTakenUp(t *testing.T) {
 	}
 }
 
-// Discord announces 20 guilds slowly, one after the other. The bot must read the missed messages of all of them.
+// Discord announces 20 guilds slowly, one after the other. The bot must read the missed messages of all these guilds.
 func TestGuildsComeSlowly(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		var guilds []any

@@ -9,11 +9,12 @@ import (
 )
 
 // cursor is the position from which receiving continues. telex's gateway stores the cursor with each message. The
-// cursor also names the session, so that a new process that starts soon can resume the session. Discord then delivers
-// all events that the bot has missed, including slash commands, which a backfill can't read.
+// cursor also names the session, so that a new process that starts soon can resume the session. After the session has
+// been resumed, Discord delivers all events that the bot has missed, including slash commands, which a backfill can't
+// read.
 type cursor struct {
 	newest          string // id of the newest message or interaction that was accepted
-	backfillPending bool   // not all messages older than newest are accepted; a backfill must read them if the session is lost
+	backfillPending bool   // not all messages older than newest are accepted; if the session is lost, a backfill must read them
 	session         string // empty: none
 	address         string // gateway URL at which the session is resumed
 	seq             int64  // sequence number of the last handled event
@@ -56,24 +57,25 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session holds the position of receiving, which outlives connections and calls of Run. Only the goroutine of Run
-// uses the fields, except for accepted.
+// session holds the position of receiving, which outlives connections and calls of Run. Only the goroutine that runs
+// Run uses the fields, except for the field accepted.
 type session struct {
 	// accepted holds the ids of accepted messages, because a backfill reads some messages again.
 	accepted *receiving.Recent[struct{}]
 
 	cursor        cursor
-	ahead         bool      // a Run has used cursor, so cursor may be newer than the stored one
+	ahead         bool      // a Run has used the field cursor, which may therefore be newer than the stored cursor
 	identified    time.Time // when the last session was started
-	failedResumes int       // how many attempts in a row to resume the session Discord did not answer
-	// stuckAt is the id of a message that blocks all later messages, because its channel can't be requested.
-	// stuckSince is when the message began to block later messages.
+	failedResumes int       // number of attempts in a row to resume the session that got no response
+	// stuckAt is the id of a message that blocks all later messages, because the bot can't request the type of the
+	// message's channel. stuckSince is when this message began to block later messages.
 	stuckAt    string
 	stuckSince time.Time
 }
 
-// start sets the position to from, unless an earlier Run has left a newer position. The intents of a session can't
-// change. start therefore drops the session if the configuration of the privileged intent has changed.
+// start sets the position from which receiving continues to the parameter from, unless an earlier Run has left a newer
+// position. The intents of a Discord session can't change. start therefore drops the session if the configuration of
+// the privileged intent has changed.
 func (s *session) start(from cursor, content bool) {
 	if s.ahead {
 		return
@@ -85,8 +87,9 @@ func (s *session) start(from cursor, content bool) {
 	s.cursor, s.ahead = from, true
 }
 
-// maxFailedResumes is how many times in a row the bot may try to resume a session without an answer from Discord.
-// After that, the bot starts a new session, because the machine at Discord that holds the old session may be broken.
+// maxFailedResumes is how many times in a row the bot may try to resume a session without an answer from Discord. After
+// maxFailedResumes attempts, the bot starts a new session, because the machine at Discord that holds the old session
+// may be broken.
 const maxFailedResumes = 3
 
 // noteResume records whether Discord answered an attempt to resume the session. noteResume returns true if the

@@ -17,7 +17,7 @@ import (
 	"syscall"
 )
 
-// errFailed means that a case failed, that a case did not run, or that a test skipped it.
+// errFailed means that a case failed, that a case did not run, or that a test skipped a case.
 var errFailed = errors.New("the suite failed")
 
 func main() {
@@ -26,7 +26,7 @@ func main() {
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "table:", err)
-		os.Exit(1) //nolint:forbidigo // main decides the exit code
+		os.Exit(1) //nolint:forbidigo // only main sets the exit code
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// By these attributes, the suite reports the name of a case and a missing ability. attrCase and attrLacks repeat two
-// constants of package conformance, which a program can't import because package conformance depends on package
-// testing.
+// attrCase and attrLacks are the names of the attributes with which the suite reports the name of a case and a missing
+// ability. The two constants are copies of constants of package conformance, which a program can't import because
+// package conformance depends on package testing.
 const (
 	attrCase  = "case"
 	attrLacks = "lacks"
@@ -36,7 +36,7 @@ const (
 	ok      = "ok"
 	failed  = "FAILED"
 	skipped = "SKIPPED" // counts as a failure, because the suite itself never skips a case
-	started = "DIED"    // the state until the output says that the case has ended
+	started = "DIED"    // the state of a case until the output says that the case has ended
 	missing = "-"
 )
 
@@ -62,7 +62,7 @@ type column struct {
 	cells []*cell
 }
 
-// cellOf returns the cell of a case, or nil.
+// cellOf returns the cell of the case with the given name, or nil if the column has no such case.
 func (c *column) cellOf(name string) *cell {
 	for _, cell := range c.cells {
 		if cell.name == name {
@@ -75,13 +75,13 @@ func (c *column) cellOf(name string) *cell {
 // table collects the results of the tests.
 type table struct {
 	columns []*column
-	tests   map[string]*cell // the cell of each test, by package and test
+	tests   map[string]*cell // the cell of each test; the key consists of package and test name
 	broken  []string         // failed packages, and failed tests that are not cases
 	output  map[string]*strings.Builder
 }
 
-// read reads the output of `go test -json`. Some lines are not events, such as a linker's output. read keeps these
-// lines, and complaints returns them.
+// read reads the output of `go test -json`. Some lines are not events, such as a linker's output. read also collects
+// such lines, and complaints returns them.
 func (t *table) read(r io.Reader) error {
 	t.tests, t.output = map[string]*cell{}, map[string]*strings.Builder{}
 	lines := bufio.NewReader(r)
@@ -104,7 +104,8 @@ func (t *table) read(r io.Reader) error {
 	}
 }
 
-// say records output. who is the test or package that wrote it; if who is empty, the writer is unknown.
+// say records a line of output. The parameter who is the test or package that wrote the line; if who is empty, the
+// writer is unknown.
 func (t *table) say(who, text string) {
 	if t.output[who] == nil {
 		t.output[who] = &strings.Builder{}
@@ -143,7 +144,7 @@ func (t *table) recordOther(key string, e event) {
 	switch e.Action {
 	case "output":
 		t.say(key, e.Output)
-	case "build-output": // a build-output event names no test
+	case "build-output": // a build-output event does not contain the name of a test
 		t.say("", e.Output)
 	case "fail", "build-fail":
 		t.broken = append(t.broken, key)

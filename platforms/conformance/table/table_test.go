@@ -106,7 +106,7 @@ failed beside its cases: telex/platforms/slack
 	}
 }
 
-// The table can be printed, whatever the tests have written.
+// Printing the table must not fail or panic, whatever output the tests have written.
 func FuzzTable(f *testing.F) {
 	f.Add(said("telegram", "TestConformance", "a=pass", "b=no Find", "c="))
 	f.Add(`{"Action":"attr","Key":"case"}` + "\n{}\nx\n" + `{"Action":"fail"}`)
@@ -120,7 +120,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// draw fails if go test fails, if a platform lacks a case, or if there is no case at all.
+// The function draw must fail if go test fails, if a platform lacks a case, or if there is no case at all.
 func TestDraw(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
