@@ -15,9 +15,9 @@
 // Signals between replicas are sent with NOTIFY after the commit, in the same round trip. The signals are not part of
 // the transaction, because PostgreSQL commits transactions with signals only one after the other.
 //
-// All times in the database are times of the server's clock. When a process registers and renews its lease, it
-// measures the difference between its clock and the server's clock. Each transaction uses this difference to convert
-// the times that it writes and reads.
+// The time columns contain times of the server's clock. When a process registers and renews its lease, it measures the
+// difference between its clock and the server's clock. Each transaction uses this difference to convert the times that
+// it writes and reads, but not times inside data that the gateway has encoded.
 //
 // Programs of two consecutive releases can use the same database. The table compatibility contains one number: the
 // version of the oldest schema that a program must know to use the database. A migration that only adds something does
