@@ -60,7 +60,7 @@ type Reply struct {
 	Length         int    // length of the text so far, in characters
 	Visible        int    // number of characters that people see
 	Text           string // the text; empty if the page must not show it
-	Complete       bool   // the model has written the whole answer
+	Complete       bool   // the model writes nothing more for this reply
 	Waits          string // why the reply has to wait, in words; empty: it does not wait
 	Until          time.Time
 	Queued, Parked int // number of messages that wait for their turn; number of replies that are delivered in the background

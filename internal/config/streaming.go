@@ -8,7 +8,7 @@ import (
 
 // These are the values of streaming.transport. The value says in which way the platform shows a growing reply.
 const (
-	TransportEdit   = "edit"   // the bot sends one message and edits it
+	TransportEdit   = "edit"   // the bot sends a message and edits it
 	TransportDraft  = "draft"  // Telegram's drafts; only in private chats
 	TransportNative = "native" // Slack's streams; only in threads
 	TransportOff    = "off"    // the reply appears only when it is complete
