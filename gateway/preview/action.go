@@ -28,7 +28,7 @@ const (
 	doEnd
 )
 
-// action is a decision that the function next returns.
+// action is what the reply does next: a call, a wait, or a change of its state without a call.
 type action struct {
 	kind       actionKind
 	until      time.Time // doWait: the end of the wait; zero: only an event ends it

@@ -16,7 +16,7 @@ import (
 	"telex/internal/chat"
 )
 
-// memoryRecorder is a Recorder that stores in memory. It outlives the simulated processes that show the reply.
+// memoryRecorder is a Recorder in memory, which outlives the simulated processes that show the reply.
 type memoryRecorder struct {
 	parts []chat.Part
 	first func()       // called once, while a part is being recorded; may be nil
@@ -69,7 +69,7 @@ func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
 	return l
 }
 
-// again kills the running process, if any, and starts another one, in which the turn sets only the given statuses.
+// The method again kills any running process and starts a new one, in which the turn sets only the statuses told.
 func (l *lives) again(told ...Status) {
 	if l.cancel != nil {
 		l.cancel()
@@ -97,8 +97,8 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
-// stopsAsShown stops a reply, keeps what is visible, and then waits for an hour. If restarts is set, a new process
-// stops the reply, with the ending e. If restarts is not set, the process that shows the final stops the reply.
+// stopsAsShown stops a reply, keeps what is visible, and then waits for an hour. If restarts is true, a new process
+// stops the reply, with the ending e. If restarts is false, the process that shows the final stops the reply.
 func (l *lives) stopsAsShown(e Ending, restarts bool) {
 	if e.Keep = true; restarts {
 		l.again()
@@ -186,8 +186,8 @@ func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	})
 }
 
-// If the create call for a question gets no response, the question is sent once more. The attempt for the question does
-// not count as an attempt for the reply's text.
+// If the create call for a question gets no response, the question is sent once more. The failed create call does not
+// count as one for the reply's text.
 func TestQuestionOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -361,7 +361,7 @@ func TestQuestionOfAnEarlierProcess(t *testing.T) {
 						s.says("one two three", 1200*ms)
 						s.asks("yes:1", "Really?", 3*time.Second)
 						s.again()
-						if again { // before the new text is as long as the text of the earlier process
+						if again { // ask again while the new text is shorter than the text of the earlier process
 							s.says("one", 3*time.Second)
 							s.asks("yes:2", "Really?", 3*time.Second)
 							equal(t, "asked again", s.sees(), []string{c.want})
@@ -415,8 +415,8 @@ func TestQuestionWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// A process dies while a separate question is visible. The next process must delete the question. The next process
-// knows the id of the question's message, repeats the create call with the same key, or searches for the message.
+// A process dies while a separate question is visible. The next process must delete the question's message, whose id it
+// knows, learns by repeating the create call with its key, or learns by a search.
 func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},
@@ -448,7 +448,7 @@ func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// Somebody stops a reply while a question is visible. Only the text must stay visible.
+// Somebody stops a reply while a question is visible. After that, only the reply's text must stay visible.
 func TestInterruptedDuringAQuestion(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		for _, text := range []string{"one two three", ""} {
@@ -470,7 +470,8 @@ func TestInterruptedDuringAQuestion(t *testing.T) {
 	}
 }
 
-// A question is shown at once, even before there are MinTokens, before the interval is over, or while a preview waits.
+// A question is shown at once, even if there are fewer tokens than MinTokens, the interval is not over, or a preview
+// waits.
 func TestQuestionIsShownAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -660,8 +661,8 @@ func TestAnotherSeparateQuestion(t *testing.T) {
 	})
 }
 
-// If the platform has no buttons, the next process repeats an earlier question in its message. If the platform refuses
-// to edit the earlier message, it is deleted before the question is sent again.
+// If the platform has no buttons, the next process shows an earlier question again in the same message. If the platform
+// refuses to edit the earlier message, it is deleted before the question is sent again.
 func TestSeparateQuestionWhoseEditIsRefused(t *testing.T) {
 	for _, deletes := range []bool{true, false} {
 		t.Run(fmt.Sprint("deletes ", deletes), func(t *testing.T) {

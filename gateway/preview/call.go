@@ -94,7 +94,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 			}
 		case <-ended:
 			return false
-		case <-urged: // the question is queued again, as a call of its own chat.Class
+		case <-urged: // the question needs a new ticket, because its call has a higher chat.Class
 			return false
 		case <-r.cutShort():
 			return false
@@ -185,7 +185,8 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	}
 }
 
-// call makes the call to the platform, and passes the rate limits that the response contains to the budget.
+// call makes the platform call for action a. If the response contains rate limits, the function passes them to the
+// budget.
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
 	defer t.Done() // runs after Block: if it ran earlier, the budget could grant another call before the block begins
 	began := time.Now()

@@ -146,7 +146,7 @@ func TestRefusedDraftFallsBackToEdits(t *testing.T) {
 	})
 }
 
-// After a draft got a 429, the next draft must wait, and the bot must make no other call meanwhile.
+// After the call for a draft got a 429, the next draft must wait, and the bot must make no other call meanwhile.
 func TestBlockedDraftIsNotReplaced(t *testing.T) { // F20
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

@@ -39,8 +39,8 @@ func clip(text string, fits func(string) bool) string {
 	return short
 }
 
-// shorten removes as little as possible from the middle of text so that within(text) fits. shorten returns false if the
-// result does not fit even without text.
+// shorten removes as little as possible from the middle of text so that the result of within(text) fits. shorten
+// returns false if the result does not fit even with an empty text.
 func shorten(text string, fits func(string) bool, within func(string) string) (short string, ok bool) {
 	if whole := within(text); fits(whole) {
 		return whole, true

@@ -73,8 +73,8 @@ func (s *state) preview(now time.Time) action {
 	return s.show(i, from, text, want, asks, now)
 }
 
-// hasRoomForQuestion reports whether the question fits into part i or may go into the next part. Part i shows the text
-// starting at from.
+// hasRoomForQuestion reports whether the question fits into part i or may go into the next part. The parameter from is
+// the position in the text at which part i begins.
 func (s *state) hasRoomForQuestion(i int, from markup.Mark, text string, want frame) bool {
 	if !s.isInFile(i + 1) {
 		return true
@@ -100,8 +100,8 @@ func (s *state) mayPreview(i int) bool {
 	return s.can(chat.OpEdit) || s.draftFor > 0 || s.streamFor > 0
 }
 
-// show returns the call that makes part i show the text and, around the text, the frame want. If part i already shows
-// the text and the frame, show returns doSkip.
+// show returns the call that makes part i show the text and, around the text, the frame that the parameter want
+// contains. If part i already shows the text and the frame, show returns doSkip.
 func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool, now time.Time) action {
 	d, streams := s.layout(i, from, text, want), s.streamed(i)
 	if !s.displayed || asks {
@@ -145,20 +145,20 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 	}
 }
 
-// layout returns the content of part i: the text starting at from, with as much of the frame as fits. A question is
-// always shown. If the question does not fit below the text, layout marks the part as full, and the question goes into
-// the next part.
+// layout returns the content of part i: the text from the position from on, with as much of the frame as fits. A
+// question is never left out. If the question does not fit below the text, layout marks the part as full, and the
+// question goes into the next part.
 func (s *state) layout(i int, from markup.Mark, text string, want frame) desired {
 	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
-		Append: s.grows, // also if this part is edited and not streamed: both ways must divide the text at the same places
+		Append: s.grows, // also for edited parts, since streams and edited messages must divide the text at the same places
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
-		// A stream omits the end of the text if this end may still change. An edited message can show all of the text.
-		// Above a question, the text must be complete, since people may need a long time to answer. The complete text
-		// is used only if it fits into this part.
+		// A stream omits the end of the text if this end may still change. An edited message can show all of the text. Above
+		// a question, the text must be complete, since people may need a long time to answer. layout uses the complete text
+		// only if it fits into this part.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
 			laid = whole
@@ -205,7 +205,8 @@ func (s *state) active() (int, markup.Mark) {
 
 // shownText returns the text to show. shownText returns all of the text once there is enough for the first display. If
 // the model is slow, shownText returns the complete words even if there is not enough text yet. If shownText returns no
-// text, due is the time when it will return some even if the model writes no more; zero means never.
+// text, the result due is the time when shownText will return text even if the model writes no more. If due is zero,
+// there is no such time.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
 	if s.isBehind() {
@@ -226,8 +227,9 @@ func (s *state) isBehind() bool {
 	return s.recoveredLength > 0 && len(s.view.Text) <= s.recoveredLength
 }
 
-// waitOrRenew returns an action that waits until due, or for an event if due is zero. If the typing indicator or a
-// draft expires earlier, the action renews it. If ignoreText is true, new text does not end the wait.
+// waitOrRenew returns an action that waits until the time due. If due is zero, the action waits for an event. If the
+// typing indicator or a draft expires earlier, the action renews it. If ignoreText is true, new text does not end the
+// wait.
 func (s *state) waitOrRenew(now, due time.Time, ignoreText bool) action {
 	a := action{kind: doWait, until: due, ignoreText: ignoreText}
 	sooner := func(t time.Time) {

@@ -22,7 +22,7 @@ func TestFirstDisplayWaitsForMinTokens(t *testing.T) {
 	})
 }
 
-// After 5 s, the whole words of a slow model are shown.
+// If a model is slow, the bot shows the complete words after 5 s, even if there are fewer tokens than MinTokens.
 func TestSlowModelIsShownInWholeWords(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), Config{Enabled: true, MinTokens: 100, Cursor: " ▌"})
@@ -82,7 +82,7 @@ func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 	})
 }
 
-// The last delta becomes visible after the interval, although no other delta follows.
+// The last delta becomes visible when Config.Interval is over, although no other delta follows.
 func TestLastDeltaIsShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -93,7 +93,7 @@ func TestLastDeltaIsShown(t *testing.T) {
 	})
 }
 
-// F21: visible text is not sent again. New deltas that change nothing visible also cause no layout.
+// F21: the bot does not send text that is already visible. Deltas that change nothing visible cause no call.
 func TestUnchangedTextIsNotSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -120,7 +120,7 @@ func TestVisibleFinalIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// F56: without streaming, the bot makes one send, without a cursor.
+// F56: without streaming, the bot sends a single message, without a cursor.
 func TestSingleSend(t *testing.T) {
 	for name, change := range map[string]func(*Config, *Endpoint){
 		"disabled":  func(c *Config, _ *Endpoint) { c.Enabled = false },
@@ -217,7 +217,7 @@ func TestContextEndsARunAtOnce(t *testing.T) {
 	})
 }
 
-// If a preview waits for the budget, the final must be sent before it.
+// If a preview waits for the budget, the bot must send the final without waiting for the preview.
 func TestFinalOvertakesAWaitingPreview(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -247,7 +247,7 @@ func TestNewestTextIsSent(t *testing.T) {
 	})
 }
 
-// The reply passes the age of the oldest text that is not visible yet to the budget (D12).
+// The reply tells the budget how old the oldest text is that people can't see yet (D12).
 func TestSinceIsTheAgeOfUnseenText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -302,7 +302,7 @@ func TestTextOvertakesTyping(t *testing.T) {
 	}
 }
 
-// When ctx ends, a reply that waits for the budget must return, too.
+// When ctx ends, Run must return, even if the reply waits for the budget.
 func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

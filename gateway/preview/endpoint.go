@@ -75,13 +75,13 @@ type Budget interface {
 	Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration)
 	// UpdateLimits records the rate limits that the platform reported in its answer to c.
 	UpdateLimits(c chat.Call, limits []chat.RateLimitInfo)
-	// BlockedUntil returns the end of the last rate-limit block that applies or recently applied to c; the zero time if
-	// no block did.
+	// BlockedUntil returns the end of the last rate-limit block that applies, or recently applied, to call c. If there is
+	// no such block, BlockedUntil returns the zero time.
 	BlockedUntil(c chat.Call) time.Time
 }
 
 // Ticket is the place of one call in the budget's queue. The caller must end the ticket with Done, Lost or Cancel. Only
-// the first of these calls has an effect.
+// the first call of Done, Lost or Cancel has an effect.
 type Ticket interface {
 	Ready() <-chan struct{} // closed when the call may be made; the caller then makes the call at once
 	Done()                  // the call has ended with a response
@@ -89,8 +89,8 @@ type Ticket interface {
 	Cancel()                // the call will not be made
 }
 
-// Endpoint is one bot account, with the functions that a reply needs. An optional interface is nil if the platform does
-// not support it.
+// Endpoint is one bot account, with the functions that a reply needs. A field whose type is an optional interface is
+// nil if the platform does not support that interface.
 type Endpoint struct {
 	Sender   Sender
 	Editor   Editor
@@ -101,7 +101,7 @@ type Endpoint struct {
 	Streamer Streamer
 	Finder   Finder
 	Budget   Budget
-	Pulse    *Pulse   // shared by all replies of the endpoint; nil: each reply has its own
+	Pulse    *Pulse   // shared by all replies of the endpoint; nil: each reply has its own Pulse
 	Observer Observer // nil: nobody observes
 	// Current returns the endpoint with its current adapter, because a reload of the configuration may replace the
 	// adapter. If Current is nil, the adapter never changes.

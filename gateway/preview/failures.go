@@ -111,7 +111,7 @@ func (s *state) recordUncertainCreate(p *message, now time.Time) {
 	}
 }
 
-// halve halves the maximum length of all parts except the first keep parts.
+// halve halves the maximum length of the reply's parts. The first parts, as many as keep says, stay unchanged.
 func (s *state) halve(keep int) {
 	for len(s.cuts) < keep {
 		s.cuts = append(s.cuts, s.limit)
@@ -148,11 +148,10 @@ func (s *state) resend() {
 	s.cannot(chat.OpFile) // no file is sent, because it would remain in the chat if the turn ran again
 }
 
-// completeSources is needed if some messages show a final whose Markdown is not known here. completeSources then sets
-// the source of each message to the message's plain text. Messages that an earlier process has already sent again keep
-// their source.
+// If some messages show a text whose Markdown this process does not know, completeSources sets the source of each
+// message to the message's plain text. Messages that an earlier process has already sent again keep their source.
 func (s *state) completeSources() {
-	if s.keepsDraft() { // a draft has no record, so the record of the message that replaces it must contain its text
+	if s.keepsDraft() { // a draft has no record, so the record of the message that replaces it must contain the draft's text
 		shown := 0
 		for i := range s.parts[:s.draft.part] {
 			shown += len(s.parts[i].source)

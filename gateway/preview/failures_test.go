@@ -92,7 +92,8 @@ func TestOutageOfUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// D5: the text of an edit without a response does not count as visible. The bot may repeat such an edit.
+// D5: the text of an edit without a response does not count as visible. The bot may repeat an edit that got no
+// response.
 func TestEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		t.Run(map[bool]string{false: "before effect", true: "after effect"}[applied], func(t *testing.T) {
@@ -272,8 +273,8 @@ func TestRefusedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 	})
 }
 
-// The platform refuses a text with markup and then also without markup. If this happens to a preview, there are no more
-// previews. If this happens to the final text, the reply fails.
+// The platform refuses a text with markup and then also without markup. If the platform refuses a preview in both ways,
+// the reply shows no more previews. If the platform refuses the final text in both ways, the reply fails.
 func TestRefusedAsPlainText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -327,8 +328,8 @@ func TestTooLongForever(t *testing.T) {
 	})
 }
 
-// D14: the platform refuses access once, or for several minutes. The final must still become visible, and no cursor may
-// stay.
+// D14: the platform refuses access once, or for several minutes. The final must become visible afterwards, and no
+// cursor may stay.
 func TestAccessIsRefusedForMinutes(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		for name, refuse := range map[string]func(p *person, c *call) bool{
@@ -393,7 +394,7 @@ func TestAccessIsRefusedForGood(t *testing.T) {
 	}
 }
 
-// If the platform refuses a deletion, the bot tries again.
+// If the platform refuses to delete a message, the bot tries again.
 func TestRefusedDeletionIsRepeated(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth, chat.Conflict} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -468,7 +469,7 @@ func TestMovedIsFollowedOnce(t *testing.T) {
 	}
 }
 
-// spanned is a plain dialect that returns formats as spans.
+// spanned is a plain-text dialect that returns the formatting as spans.
 type spanned struct{ markup.Plain }
 
 func (s spanned) Render(p markup.Piece) markup.Rendered {
@@ -536,8 +537,8 @@ func TestEarlierMessageOfAPartThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// If a part has several superseded messages, the newest one that exists becomes part of the text again. The search for
-// the other superseded message goes on.
+// If a part has several superseded messages, the newest one that exists becomes part of the text again. The bot
+// continues to search for the other superseded message.
 func TestTheNewestExistingMessageBecomesPartOfTheTextAgain(t *testing.T) {
 	old := message{role: roleSuperseded, phase: standing, ref: chat.MessageRef{ID: "1"}}
 	s := state{parts: []message{{attempt: attempt{unresolved: maxUncertainCreates}}}, superseded: []message{old, {role: roleSuperseded}}}

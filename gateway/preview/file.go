@@ -9,7 +9,7 @@ import (
 	"telex/internal/markup"
 )
 
-// maxName is the longest file name shown in a line, in characters.
+// maxName is the maximum length of a file name in a line of text, in characters.
 const maxName = 60
 
 // fileOf returns the file that is part i of the final, or nil if the part is text.
@@ -24,7 +24,7 @@ func (s *state) fileOf(i int) *chat.File {
 }
 
 // layoutNote returns the parts below the text, which show the ending's note and the names of files that can't be sent.
-// The first of these parts has the index at. layoutNote sets s.files to the files that can be sent.
+// The parameter at is the index of the first of these parts. layoutNote sets s.files to the files that can be sent.
 func (s *state) layoutNote(at int) []markup.Part {
 	var left, escaped []string
 	s.files = nil
@@ -44,8 +44,8 @@ func (s *state) layoutNote(at int) []markup.Part {
 	return s.layoutBelow(at, source)
 }
 
-// layoutBelow lays out a text whose first part has the index at. Parts that an earlier process sent are cut at the same
-// places as before.
+// layoutBelow divides text, which follows the answer, into parts. The parameter at is the index of the first of these
+// parts. Parts that an earlier process sent are cut at the same places as before.
 func (s *state) layoutBelow(at int, text string) []markup.Part {
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit}
 	return layoutBehind(layoutCuts(s.cuts[min(at, len(s.cuts)):], text, o), text, o)

@@ -19,7 +19,7 @@ func made(names ...string) (files []chat.File) {
 	return files
 }
 
-// standing returns the visible messages: texts, and files by name.
+// standing returns the text of each visible message, or the name of its file.
 func (p *person) standing() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -174,7 +174,7 @@ func TestResetToTheSameLength(t *testing.T) {
 	})
 }
 
-// A reset before the first preview has no visible effect.
+// If the model discards its text before the first preview, people notice nothing.
 func TestResetBeforeTheFirstDisplay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -322,7 +322,7 @@ func TestResetAfterASeal(t *testing.T) {
 	})
 }
 
-// F15: if one of several messages fails, only this message is sent again.
+// F15: if the call for one of several messages fails, the bot sends only this message again.
 func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -345,8 +345,8 @@ func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	})
 }
 
-// F16: the message with the second piece of a long text fails. The bot must send the same piece again, and not begin at
-// the start of the text.
+// F16: the call that sends the second piece of a long text fails. The bot must send the same piece again, and not begin
+// at the start of the text.
 func TestFailedContinuation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -480,7 +480,7 @@ func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 }
 
 // The platform refuses the final text. Somebody stops the reply while its message still has a cursor. The bot must
-// remove the cursor anyway.
+// remove the cursor, although the platform refused the final text.
 func TestStoppedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -622,7 +622,8 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 }
 
 // A rate limit delays the final text, and the process dies. Then somebody stops the reply, and the platform refuses the
-// text that was recorded. The bot must show a shorter text instead, so that the cursor disappears.
+// final text, which is already in the message's record. The bot must show a shorter text instead, so that the cursor
+// disappears.
 func TestARecordedFinalIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -13,8 +13,8 @@ type finalLayout struct {
 	finalBegan bool          // an earlier process may have shown some of the final
 	markdown   string        // the text of the ending
 	final      []markup.Part // the parts of the ending; nil until they are laid out, and again after the limit has changed
-	textCount  int           // number of parts that show text, without parts that show only the note
-	noteText   string        // plain text of the note below the text
+	textCount  int           // number of parts that show text; parts that show only the ending's note don't count
+	noteText   string        // plain text of the ending's note
 	noteAt     int           // index in final of the part that ends with the note; -1: there is no note
 	restFile   *chat.File    // the text that does not fit into the parts; nil: all text fits
 	restAt     int           // index in final of the caption of restFile
@@ -23,8 +23,8 @@ type finalLayout struct {
 	filesAt    int           // index in final of the caption of the first file
 	keptParts  []markup.Part // the first parts of final, which were cut when the limit was larger
 	literal    bool          // the Markdown renders to nothing, so its source is shown
-	seam       seam          // where messages with the final meet messages with previews; used if Ending.Keep is set
-	relaid     bool          // resend replaced the ending: the visible text is sent again, in more messages
+	seam       seam          // the border between messages with the final and messages with previews; used if Ending.Keep is set
+	relaid     bool          // the method resend replaced the ending: the visible text is sent again, in more messages
 }
 
 // layoutFinal lays out the ending if it has no layout yet. If the Markdown of the text renders to nothing, for example
@@ -71,7 +71,7 @@ func (s *state) layoutText() []markup.Part {
 	return layoutBehind(s.keptParts, text, o)
 }
 
-// layoutBehind returns parts followed by the layout of the text that parts do not show.
+// layoutBehind returns the given parts, followed by new parts that show the rest of the text.
 func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.Part {
 	if n := len(parts); n > 0 {
 		last := parts[n-1]
@@ -105,7 +105,8 @@ func layoutAppended(text string, o markup.Options) []markup.Part {
 	return parts
 }
 
-// plainText returns the text of the parts without white space, so that layouts with different cuts can be compared.
+// plainText returns the text of the parts without white space, so that texts that are cut at different places can be
+// compared.
 func plainText(parts []markup.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -116,9 +117,9 @@ func plainText(parts []markup.Part) string {
 	return b.String()
 }
 
-// layoutStanding returns the parts that an earlier process sent, cut at the same places. The stored records don't say
-// whether the earlier process streamed the text. So layoutStanding divides the text in both ways, and returns the
-// layout that has more parts in common with the sent messages.
+// layoutStanding returns the parts that an earlier process sent. It cuts the text at the same places as that process.
+// The stored records don't say whether the earlier process streamed the text. So layoutStanding divides the text in
+// both ways, and returns the layout that has more parts in common with the sent messages.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
 	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // a message without an id can't be edited
@@ -193,8 +194,8 @@ func verbatim(text string) string {
 	return fence + "\n" + text + "\n" + fence
 }
 
-// addNote puts the note below the text. If the note fits into the last part, addNote adds it after rendering, so that
-// the note does not become part of an open code block. If the note does not fit, it gets parts of its own.
+// addNote puts the ending's note below the text. If the note fits into the last part, addNote adds it after rendering,
+// so that the note does not become part of an open code block. If the note does not fit, it gets parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
 	if len(text) == 0 || s.restFile != nil || len(note) != 1 {
 		return append(text, note...)

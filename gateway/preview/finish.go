@@ -23,7 +23,7 @@ func (s *state) remaining(now time.Time) action {
 		case a.kind == doEnd:
 			continue
 		case a.kind == doWait && (a.repeats || d.part <= supersededAt):
-			// The calls for other messages need not wait for a late search.
+			// The calls for other messages need not wait until a late search is due.
 			if later.kind == doEnd || a.until.Before(later.until) {
 				later = a
 			}
@@ -41,7 +41,8 @@ func (s *state) remaining(now time.Time) action {
 }
 
 // repeat returns an action that repeats the last edit of a message, because an edit that another process made may have
-// replaced the content since. If the edit of another process may still arrive, repeat first returns a wait.
+// replaced the content since. If the edit of another process may still arrive, the function repeat first returns an
+// action that waits.
 func (s *state) repeat(d desired, now time.Time) action {
 	m := s.at(d.part)
 	if m.foreignEdits.IsZero() || !m.editable() || !s.can(chat.OpEdit) || d.aim != aimShow && d.aim != aimStay {
@@ -139,8 +140,8 @@ func (s *state) mustResend(i int) bool {
 
 // replaced reports whether superseded message m may be deleted now. The message may be deleted if its replacement
 // exists or if no replacement is needed. If the replacement may be missing, people can read the text only in the
-// superseded message, so that message stays. If m is only suspected to exist, replaced returns true, so that m is
-// searched for.
+// superseded message, so that message stays. If it is unknown whether message m exists, replaced returns true, so that
+// the bot searches for m.
 func (s *state) replaced(m message) bool {
 	p := s.at(m.place)
 	switch {
@@ -152,19 +153,19 @@ func (s *state) replaced(m message) bool {
 	return p.phase == gone || m.place >= len(s.final)
 }
 
-// If the bot gives up the rest of a final, seam is the boundary between messages that show the final and messages that
-// still show previews. The final is cut into messages at other places than the previews. The text of the messages
-// behind the seam is laid out again, so that no words are missing or appear twice.
+// If the bot gives up the rest of a final, seam is the border between the messages that show the final and the later
+// messages that still show previews. The final is cut into messages at other places than the previews. So the bot lays
+// out the text of the later messages again, so that no words are missing or appear twice.
 type seam struct {
-	first    int           // index of the first message behind the seam
-	messages int           // number of messages that can show the text behind the seam
-	parts    []markup.Part // the text behind the seam; surplus parts get new messages, and surplus messages are deleted
+	first    int           // index of the first message whose text is laid out again
+	messages int           // number of messages that can show the text that is laid out again
+	parts    []markup.Part // the text that is laid out again; surplus parts get new messages, and surplus messages are deleted
 }
 
-// length returns the number of message indexes behind the seam. The messages with these indexes are laid out again.
+// length returns the number of message indexes, from s.first on, whose messages are laid out again.
 func (s seam) length() int { return max(s.messages, len(s.parts)) }
 
-// covers reports whether part i is behind the seam and so is laid out again.
+// covers reports whether the text of part i is laid out again.
 func (s seam) covers(i int) bool { return i >= s.first && i < s.first+s.length() }
 
 // movedUp reports whether part i has no text any more, because after a new layout earlier messages show its text.
@@ -173,16 +174,16 @@ func (s *state) movedUp(i int) bool {
 	return s.seam.covers(i) && i >= texts && !slices.ContainsFunc(s.parts[s.seam.first:min(texts, i)], func(m message) bool { return !m.exists() })
 }
 
-// findSeam sets the seam, from which messages are laid out again. findSeam is called when the final is given up, and
-// again each time a message of the reply turns out to exist.
+// findSeam determines from which message on the text must be laid out again. findSeam is called when the bot gives up
+// the final, and again each time a message of the reply turns out to exist.
 func (s *state) findSeam() {
 	if s.ending != nil && s.ending.Keep && s.seam.length() == 0 {
 		s.seam = s.layoutSeam()
 	}
 }
 
-// layoutSeam finds the boundary between messages that show the final and messages that show previews, when the final is
-// given up. layoutSeam returns the zero seam if no message must be laid out again.
+// When the bot gives up the final, layoutSeam finds the border between messages that show the final and messages that
+// show previews. layoutSeam returns the zero seam if no message must be laid out again.
 func (s *state) layoutSeam() seam {
 	last, i := -1, 0
 	for ; i < len(s.parts); i++ {
@@ -191,8 +192,8 @@ func (s *state) layoutSeam() seam {
 			continue
 		}
 		if i >= len(s.final) || !p.shown.body.equal(s.payload(i, s.final[i])) {
-			// A message whose content is uncertain counts as showing its part of the final, because an edit will make
-			// it do so.
+			// A message whose content is uncertain counts as showing its part of the final, because an edit will make the
+			// message show this part.
 			break
 		}
 		last = i
@@ -221,7 +222,7 @@ func (s *state) layoutSeam() seam {
 	if found.messages == 0 {
 		return seam{}
 	}
-	if last < s.textCount-1 { // if last is the last part with text, no text is left for the messages behind the seam
+	if last < s.textCount-1 { // if last is the index of the last part with text, no text is left for later messages
 		found.parts = markup.Layout(firstBytes(s.markdown, end), markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
 	}
 	if i < len(s.parts) && len(found.parts) > found.messages {
@@ -241,7 +242,7 @@ func firstBytes(text string, n int) string {
 	return text[:end]
 }
 
-// aimBehindSeam returns the desired state of part i, which is laid out again because it is behind the seam.
+// aimBehindSeam returns the desired state of part i, whose text is laid out again (see type seam).
 func (s *state) aimBehindSeam(i int) desired {
 	d := desired{part: i, aim: aimShow}
 	switch n := i - s.seam.first; {
@@ -256,9 +257,9 @@ func (s *state) aimBehindSeam(i int) desired {
 	return d
 }
 
-// deleted reports whether a person deleted part i of n while later parts exist. A deleted part is not sent again, since
-// it would appear below the later parts. If the outcome of too many create calls for the part is unknown, the part does
-// not count as deleted.
+// deleted reports whether a person deleted part i, while later ones of the reply's n parts exist. A deleted part is not
+// sent again, since it would appear below the later parts. If the outcome of too many create calls for the part is
+// unknown, the part does not count as deleted.
 func (s *state) deleted(i, n int) bool {
 	if m := s.at(i); m.phase != gone || m.givenUp() {
 		return false

@@ -13,13 +13,13 @@ import (
 type frame struct {
 	above      string // the model's thoughts
 	below      string // the status
-	code       Span   // range of below that is formatted as code
+	code       Span   // the bytes of the field below that are formatted as code
 	actionIDs  string // ids of the status's buttons
 	asksPerson bool   // the frame contains a question; while a person is asked, the model writes no text, so there is no cursor
 }
 
 // wantedFrame returns the frame for part i at the time now. If a tool or the model's thinking began too recently to be
-// shown, due is the time when it will be shown.
+// shown, the result due is the time when it will be shown.
 func (s *state) wantedFrame(now time.Time, i int, text string) (f frame, due time.Time) {
 	v := s.view.Status
 	longEnough := func(since time.Time) bool {

@@ -10,7 +10,8 @@ import (
 	"telex/platforms/telegram"
 )
 
-// A draft whose text must stay becomes a message, as plain text if the platform refuses its markup (D9).
+// If the text of a draft must stay, the bot sends it as a message, or as plain text if the platform refuses its markup
+// (D9).
 func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -54,7 +55,8 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 }
 
 // Somebody stops a reply whose first message was sent before the length limit was known. The first message shows less
-// text than planned, and the platform refuses its edit as too long. No word between two messages may be lost.
+// text than planned, and the platform refuses its edit as too long. No word at the border between two messages may be
+// lost.
 func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -88,7 +90,7 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 		e := p.endpoint()
 		e.Finder = channel{p}
 		s := beginAt(t, p, e, streamed(), "key")
-		s.says("one two three", 1800*ms) // the search is running
+		s.says("one two three", 1800*ms) // the search for the message is running
 		s.slot.Finish(Ending{Keep: true})
 		s.waits(4 * time.Second)
 		p.mu.Lock()
@@ -102,9 +104,9 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	})
 }
 
-// Somebody stops a reply whose message may still appear late, and the process ends before the second search. The
-// outcome must report that a message may exist. If the outcome did not say this, the gateway would answer the turn's
-// messages again, and no process would search for the late message.
+// Somebody stops a reply whose message may still appear late, and the process ends before the second search. The field
+// Outcome.Doubt must report that a message may exist. If the field did not report this, the gateway would answer the
+// turn's messages again, and no process would search for the late message.
 func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -112,9 +114,9 @@ func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 		e := p.endpoint()
 		e.Finder = channel{p}
 		s := beginAt(t, p, e, streamed(), "key")
-		s.says("one two three", 1400*ms) // the search is about to begin
+		s.says("one two three", 1400*ms) // the search for the message is about to begin
 		s.slot.Finish(Ending{Keep: true})
-		s.waits(4 * time.Second) // the search has found nothing
+		s.waits(4 * time.Second) // the search for the message has found nothing
 		s.cancel()
 		<-s.ended
 		if n := s.count(chat.OpSend); n != 1 || s.count(chat.OpFind) == 0 || !s.out.Doubt {
@@ -214,8 +216,8 @@ func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	})
 }
 
-// A search finds the message of a stopped reply. The platform now refuses its text as too long, so the bot sends the
-// text again in two messages. The next process must delete neither of the two messages (F05).
+// A search finds the message of a stopped reply. The platform now refuses the text of this message as too long, so the
+// bot sends the text again in two messages. The next process must delete neither of the two messages (F05).
 func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

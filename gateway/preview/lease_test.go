@@ -33,10 +33,10 @@ func (p *person) getsLate(text string) {
 	p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: text})
 }
 
-// A replica is paused during a create call and loses its lease. The next owner does not find the message yet and sends
-// another one. When the first message appears later, this owner or the next one must find and delete it. If processes
-// do not share the store, the earlier process is dead, so no create call can take effect late. So without a shared
-// store, the next process must search only once.
+// A replica is paused during a create call and loses its lease. The next owner of the chat searches for the message,
+// does not find it yet, and sends another one. When the first message appears later, this owner or the next one must
+// find and delete it. If processes do not share the store, the earlier process is dead, so no create call can take
+// effect late. So without a shared store, the next process must search only once.
 func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -99,9 +99,10 @@ func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	})
 }
 
-// A replica is paused during the edit for a preview and loses its lease. The next owner makes the message show the
-// final. The next owner repeats this edit when the replica's edit can no longer take effect. The conversation does not
-// wait for the repetition. If the platform refuses the repetition, the bot does not try again.
+// A replica is paused during the edit for a preview and loses its lease. The next owner of the chat edits the message,
+// so that it shows the final. The next owner repeats its edit when the paused replica's edit can no longer take effect.
+// The conversation continues before the edit is repeated. If the platform refuses the repeated edit, the bot does not
+// try again.
 func TestEditOfAPausedReplicaComesLate(t *testing.T) {
 	final := "one two three four."
 	for _, c := range []struct {

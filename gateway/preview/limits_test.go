@@ -12,7 +12,8 @@ import (
 	"telex/internal/markup"
 )
 
-// nth assigns fates to calls that send or edit. The keys of fates number these calls from 0.
+// nth returns a function that chooses the fate of each call that sends or edits. The keys of the map fates are the
+// numbers of these calls, counted from 0.
 func nth(fates map[int]fate) func(*call) fate {
 	n := -1
 	return func(c *call) fate {

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A link preview is allowed only for a URL that equals one that the asker typed. If a prefix sufficed, a model could
-// append secret data to a typed URL.
+// A link preview is allowed only for a URL that equals one that the asker typed. If it sufficed that a URL begins with
+// a typed one, a model could append secret data to a typed URL.
 func TestLinkPreview(t *testing.T) {
 	t.Parallel()
 	const asked = "https://a.example/x"

@@ -13,7 +13,8 @@ import (
 )
 
 // Somebody stops a reply, and the platform refuses its texts as too long, so the bot sends them again in shorter
-// messages. The process dies during one of these calls. The next process must find all words in the records (D7).
+// messages. The process dies while it sends one of the shorter messages. The next process must find all words in the
+// records (D7).
 func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	const first = "one two three four five six seven eight nine ten eleven twelve thirteen"
 	const second = "fourteen fifteen sixteen"
@@ -148,7 +149,7 @@ func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// killSchedule is a reply during which processes die, on a platform without failures.
+// killSchedule describes a reply during which processes die, on a platform where no call fails.
 type killSchedule struct {
 	schedule
 	kills []bool // for each delta, whether the process dies after it
@@ -271,8 +272,9 @@ func TestProcessesThatDieAnywhere(t *testing.T) {
 	})
 }
 
-// The next process gets the text from its beginning. The next process must make no call until its text is longer than
-// the visible text. After a call, the process would have to wait for an interval before it could show new text.
+// After a crash, the next process gets the text from its beginning. The next process must make no call until its text
+// is longer than the visible text. After a call, the process would have to wait for an interval before it could show
+// new text.
 func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -323,8 +325,8 @@ func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	})
 }
 
-// D5: create calls for a message get no response. The bot must make at most two of them, even if the process dies
-// afterwards and later messages are already visible.
+// D5: create calls for a message get no response. The bot must make at most two create calls for this message, even if
+// the process dies afterwards and later messages are already visible.
 func TestAbandonedPartIsNotRepeatedByTheNextProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

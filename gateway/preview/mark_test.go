@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// stoppable returns a configuration whose stopped replies get a mark.
+// stoppable returns a configuration with which the bot shows "(stopped)" below stopped replies.
 func stoppable(via Transport) Config {
 	c := streamed()
 	c.Transport, c.StopMark = via, "(stopped)"
@@ -17,8 +17,8 @@ func stoppable(via Transport) Config {
 // stopped returns the ending of a stopped reply.
 func stopped() Ending { return Ending{Keep: true, Stopped: true} }
 
-// The bot adds the mark with the edit that removes the cursor, with the message that replaces a draft, or after the end
-// of a stream. The recorded text does not contain the mark.
+// The bot adds the stop mark "(stopped)" with the edit that removes the cursor, with the message that replaces a draft,
+// or after the end of a stream. The text in the records does not contain the stop mark.
 func TestStoppedTextIsMarked(t *testing.T) { // D9
 	for name, c := range map[string]struct {
 		via   Transport
@@ -43,7 +43,7 @@ func TestStoppedTextIsMarked(t *testing.T) { // D9
 	}
 }
 
-// A mark is left out if the platform refuses it or there is no room.
+// The bot leaves out the stop mark "(stopped)" if the platform refuses it or if there is no room for it.
 func TestMarkIsLeftOut(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.TooLong, chat.Rejected} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestMarkIsLeftOut(t *testing.T) {
 	}
 }
 
-// If a reply was stopped when its whole final text was visible, the reply has no mark. If only the text of the last
-// preview was visible, the reply has a mark.
+// If somebody stops a reply whose whole final text is visible, the reply gets no stop mark. If only the text of the
+// last preview is visible, the reply gets a stop mark.
 func TestStoppedFinalIsMarkedIfItIsIncomplete(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two three":           "one two three",

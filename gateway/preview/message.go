@@ -19,8 +19,8 @@ const (
 	gone                   // a person deleted the message
 )
 
-// certainty tells whether a message is known to show the content of the last call. A stream that is unsure must be
-// stopped and then edited, so that its content is known again.
+// certainty tells whether a message is known to show the content of the last call. If the content of a stream is not
+// known, the bot must stop and then edit the stream, so that its content is known again.
 type certainty uint8
 
 const (
@@ -91,7 +91,7 @@ func (m *message) unfinished() bool {
 // blank reports whether the message certainly shows no text.
 func (m *message) blank() bool { return m.shown.body.blank() && m.earlierBody.blank() }
 
-// visibleText returns the text that the message shows or may show, without frame, cursor and mark.
+// visibleText returns the text that the message shows or may show, without the frame, the cursor and the stop mark.
 func (m *message) visibleText() payload {
 	switch {
 	case !m.shown.body.blank():
@@ -104,8 +104,8 @@ func (m *message) visibleText() payload {
 	return nothing()
 }
 
-// replace records that a call of unknown outcome should make the message show d. replace keeps the message's earlier
-// text, which may still be visible, so that the message does not count as blank.
+// replace records that a call that should make the message show d has an unknown outcome. replace keeps the message's
+// earlier text, which may still be visible, so that the message does not count as blank.
 func (m *message) replace(d display) {
 	if !m.shown.body.blank() {
 		m.earlierBody = m.shown.body
@@ -147,7 +147,7 @@ const (
 	known resolution = iota // the outcome is known, or there is no way to learn it
 	// Repeat the create call with the same idempotency key, so that the platform makes no second message.
 	byKey
-	byFind // ask the platform for the message
+	byFind // search the platform for the message
 )
 
 // attempt is the state of the create calls for one message.
@@ -208,10 +208,10 @@ type display struct {
 	body   payload
 	cursor bool   // the message has a cursor, a button or a frame, because body is unfinished
 	frame  frame  // shown around body
-	mark   string // the mark below the text of a stopped reply
+	mark   string // the stop mark, such as "(stopped)", below the text of a stopped reply
 }
 
-// like reports whether two displays are equal except for their marks.
+// like reports whether two displays are equal, except for their stop marks.
 func (d display) like(e display) bool {
 	return d.body.equal(e.body) && d.cursor == e.cursor && d.frame == e.frame
 }

@@ -6,17 +6,17 @@ import (
 	"telex/internal/chat"
 )
 
-// Observer receives events of the replies of one endpoint, for metrics. Its methods must not block and must be safe for
-// concurrent use.
+// Observer receives events of the replies of one endpoint, for metrics. The methods of an Observer must not block and
+// must be safe for concurrent use.
 type Observer interface {
 	// Called reports that a call has ended. err is the error that the adapter returned.
 	Called(op chat.Op, took time.Duration, err error)
 	// Waited reports how long a call waited until the budget granted it, or until the caller cancelled it.
 	Waited(class chat.Class, d time.Duration)
-	// Shown reports that a preview became visible. age is the time since the arrival of the oldest text that this
-	// preview was the first to show.
+	// Shown reports that a preview became visible. The parameter age is the time since the arrival of the oldest text that
+	// people saw first in this preview.
 	Shown(age time.Duration)
-	// Finished reports that a final became visible. after is the time since the reply's ending was decided.
+	// Finished reports that a final became visible. The parameter after is the time since the reply's ending was decided.
 	Finished(after time.Duration)
 }
 
@@ -34,7 +34,7 @@ type Waiting struct {
 	Since time.Time // zero: no call waits
 }
 
-// Waiting returns the reply's call that waits for the budget; the zero Waiting if there is none.
+// Waiting returns the reply's call that waits for the budget. If no call waits, Waiting returns the zero value.
 func (s *Slot) Waiting() Waiting {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ type person struct {
 	profile chat.Profile
 	dialect markup.Dialect
 	cursor  string
-	latency time.Duration // duration of each call; the call arrives after half of it
+	latency time.Duration // duration of each call; the call arrives after half of this time
 	fate    func(c *call) fate
 
 	mu       sync.Mutex
@@ -267,7 +267,7 @@ func (p *person) message(ref chat.MessageRef) *onScreen {
 	return nil
 }
 
-// removes deletes a message as a person would.
+// removes makes the person delete a message.
 func (p *person) removes(id chat.MessageID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -315,7 +315,7 @@ func (p *person) logOf(ops chat.Op) []string {
 	return out
 }
 
-// count returns the number of calls of these kinds.
+// count returns the number of calls of the kinds in ops.
 func (p *person) count(ops chat.Op) int { return len(p.logOf(ops)) }
 
 // repeats returns the calls that sent a payload although the platform had just acknowledged the same payload for the
@@ -326,8 +326,8 @@ func (p *person) repeats() []string {
 		id chat.MessageID
 	}
 	last := map[key]chat.Outgoing{}
-	// Keys of create calls that got no response. If such a key later finds a message, the content of the message is
-	// unknown.
+	// Keys of create calls that got no response. If a call with such a key later returns an existing message, the content
+	// of the message is unknown.
 	doubted := map[string]bool{}
 	var out []string
 	for i, c := range p.calls {

@@ -126,7 +126,8 @@ func everyOutcome() (all []outcome) {
 	return all
 }
 
-// next must not change the state, because it is also called to check whether a waiting call is still wanted.
+// The function next must not change the state, because the reply also calls next to check whether a waiting call is
+// still wanted.
 func TestNextChangesNothing(t *testing.T) {
 	t.Parallel()
 	asks := Status{Lines: []string{"May I?"}, Actions: []chat.Action{{ID: "yes"}}, Urgent: true}
@@ -149,7 +150,7 @@ func TestNextChangesNothing(t *testing.T) {
 	}
 }
 
-// The table has a transition for every failure of every call that next may choose.
+// The table failuresOf must contain a transition for every failure of every call that the function next may choose.
 func TestEveryFailureHasATransition(t *testing.T) {
 	t.Parallel()
 	for place, kinds := range map[int][]actionKind{

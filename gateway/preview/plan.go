@@ -27,7 +27,7 @@ type desired struct {
 	keepsText bool       // display contains the message's earlier text, not the newest text of the reply
 	size      int        // length of the text that was laid out for display
 	start     markup.Mark
-	seal      bool // the message becomes full, and the next one begins at next
+	seal      bool // the message becomes full; the next message begins at the position next
 	next      markup.Mark
 	class     chat.Class
 }
@@ -115,7 +115,8 @@ func (s *state) create(d desired, now time.Time) action {
 	case uncertain >= maxUncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
 		return action{kind: doEnd}
 	case uncertain == maxUncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
-		// Only one more create call is permitted for this message. So first probe whether the platform answers again.
+		// Only one more create call is permitted for this message. So first send a typing indicator, to learn whether the
+		// platform answers again.
 		return action{kind: doType, desired: desired{part: d.part}}
 	}
 	return a
@@ -186,7 +187,7 @@ func (s *state) class() chat.Class {
 }
 
 // remove plans the deletion of a message. If the message can't be deleted, remove plans an edit that removes its cursor
-// and frame instead. A question message is no longer tracked after that.
+// and frame instead. After that, the bot no longer tracks the message if it showed only a question.
 func (s *state) remove(d desired) action {
 	m := s.at(d.part)
 	d = desired{part: d.part, display: display{body: m.shown.body}, keepsText: true, class: d.class}

@@ -15,8 +15,8 @@ import (
 // reply. Failures because of rate limits and outages don't count, since they affect all replies.
 
 const (
-	// overtakenAfter is the number of failures in a row after which later replies no longer wait for a reply. With the
-	// backoff, so many failures take a few seconds.
+	// overtakenAfter is the number of failures in a row after which later replies no longer wait for a reply. Together
+	// with the backoff, this number of failures takes a few seconds.
 	overtakenAfter = 4
 	// maxPrecedence limits how long later replies wait for an earlier reply while the platform seems to be down. The
 	// limit is needed because the platform may in fact refuse only the earlier reply.
@@ -146,7 +146,7 @@ func (s *state) inTrouble() bool {
 	return s.ending != nil && !s.ending.Stand && (s.failuresInRow > 0 && s.onlyWaitHelps || s.onlyChecksLeft())
 }
 
-// reportTrouble calls onTrouble when the trouble with showing the ending begins or is over.
+// reportTrouble calls onTrouble when the bot begins to have trouble showing the ending, and when the trouble is over.
 func (r *Reply) reportTrouble(trouble bool) {
 	if r.onTrouble != nil && trouble != r.troubleReported {
 		r.troubleReported = trouble
@@ -173,8 +173,9 @@ func (r *Reply) reportIfSlow() (stop func()) {
 	}
 }
 
-// mustWait reports whether an earlier reply must create a message before this reply may. An earlier reply that needed
-// only edits until now may suddenly need another message, if the platform refuses its text as too long.
+// mustWait reports whether this reply must not create a message before an earlier reply has created one. An earlier
+// reply that needed only edits until now may suddenly need another message, if the platform refuses its text as too
+// long.
 func (r *Reply) mustWait() bool {
 	return slices.ContainsFunc(r.earlier, func(s *Slot) bool { return s.first.precedes() })
 }

@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// reports shows a reply whose ending is known from the start, and returns what the reply reported to Troubled, and
-// when.
+// The function reports runs a reply whose ending is known from the start, and returns each value that the reply passed
+// to Options.Troubled, with its time.
 func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	t.Helper()
 	began := time.Now()
@@ -80,7 +80,7 @@ func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	})
 }
 
-// inRow shows two replies with known endings in one chat. The second reply may create its message only after the first
+// inRow runs two replies with known endings in one chat. The second reply may create its message only after the first
 // reply has created its own.
 func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, later *story) {
 	t.Helper()
@@ -91,7 +91,8 @@ func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, 
 	return earlier, p.after(t, e, earlier, "second")
 }
 
-// after shows a reply with a known text. Its message must come after the messages of an earlier reply.
+// The method after runs a reply with a known text. The message of this reply must come after the messages of an earlier
+// reply.
 func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *story {
 	t.Helper()
 	later := &story{person: p, t: t, slot: NewSlot(), cancel: func() {}, ended: make(chan struct{})}
@@ -107,8 +108,8 @@ func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *s
 	return later
 }
 
-// An earlier reply waits before it tries again. When the next reply wants to create its message, the earlier reply must
-// try at once and create its own message first.
+// An earlier reply pauses after a failed call. When the next reply wants to create its message, the earlier reply must
+// end its pause and create its own message first.
 func TestEarlierMessagesComeFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -11,7 +11,8 @@ import (
 // Span is a range of bytes in a text.
 type Span struct{ From, To int }
 
-// lines returns text, which contains the lines of a status. The range code of the text is formatted as code.
+// The function lines returns the given text, in which the bytes in the range code are formatted as code. The text
+// contains the lines of a status.
 func lines(text string, code Span) markup.Piece {
 	p := markup.Piece{Text: text}
 	if code.From < code.To {
@@ -20,9 +21,9 @@ func lines(text string, code Span) markup.Piece {
 	return p
 }
 
-// codeIn returns the range of whole lines that must be formatted as code in a shortened question. The code describes
-// what the model wants to do, so no part of it must become a link, a mention or a command. If the range is unclear,
-// codeIn returns all of the question.
+// codeIn returns the range of whole lines that must be formatted as code in a shortened question. These lines describe
+// what the model wants to do, so no part of them must become a link, a mention or a command. If it is unclear which
+// lines these are, codeIn returns the range of the whole question.
 func codeIn(shortened, question string, code Span) Span {
 	if code.From >= code.To {
 		return Span{}

@@ -11,8 +11,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// A proposed call is shown as code, so that no text in it becomes a command, a mention or a link. The instructions for deciding
-// are normal text.
+// A proposed call is shown as code, so that no text in it becomes a command, a mention or a link. The lines that say
+// how to approve or refuse the call are normal text.
 func TestProposedCallIsShownAsCode(t *testing.T) {
 	t.Parallel()
 	const before, after = "Allow this?\n", "\nOr use /approve x"
@@ -44,8 +44,8 @@ func TestProposedCallIsShownAsCode(t *testing.T) {
 	}
 }
 
-// If the operator changed the text of the question, each line that contains a piece of the call is shown as code as a
-// whole.
+// If the operator changed the text of the question, each line that contains a piece of the tool call is shown entirely
+// as code.
 func TestCodeIsWholeLines(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -36,7 +36,7 @@ type schedule struct {
 	removes int // the person deletes the newest message after this number of deltas; 0: never
 }
 
-// delta is what the model sends after a pause. A reset discards the text before it.
+// delta is what the model sends after a pause. A delta with reset discards the text before this delta.
 type delta struct {
 	text  string
 	after time.Duration
@@ -50,7 +50,8 @@ type trouble struct {
 	after time.Duration
 }
 
-// fragments returns pieces of Markdown. Many of these pieces mean something else, or nothing, when they stand alone.
+// fragments returns pieces of Markdown. Without the text around them, many of these pieces have another meaning or
+// none.
 func fragments() []string {
 	return []string{
 		"word ", "words and more of them, ", "**", "*", "_", "~~", "`", "`code` ", "\n", "\n\n", "```go\n", "x := 1\n", "```\n",
@@ -290,7 +291,7 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 	return wrong
 }
 
-// questions returns how often a person is asked something.
+// questions returns the number of times that a person is asked to approve something.
 func (s schedule) questions() (n int) {
 	for _, d := range s.deltas {
 		if d.works == 8 {
@@ -325,7 +326,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	var got []chat.Outgoing
 	for _, m := range p.messages {
 		switch {
-		case m.deleted, strays[m.id], isQuestion(m.versions[0].Key) && !s.deletes: // such a message may stay
+		case m.deleted, strays[m.id], isQuestion(m.versions[0].Key) && !s.deletes: // whether these messages stay does not matter
 		default:
 			got = append(got, m.now())
 		}
@@ -393,7 +394,7 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 	if !o.Delivered && !hopeless { // the text of a draft stays only if a message replaces it
 		return []string{fmt.Sprintf("D9: interrupted and not delivered: %v", o.Err)}
 	}
-	grown := map[string]bool{} // texts of streams before the end
+	grown := map[string]bool{} // texts that streams showed before the reply ended
 	for _, m := range p.messages {
 		for _, v := range m.versions[:len(m.versions)-1] {
 			grown[v.Text] = true
@@ -468,8 +469,8 @@ func badSpans(m chat.Outgoing, d markup.Dialect) (wrong []string) {
 	return wrong
 }
 
-// The invariants D1 to D9 hold for random texts, failures, limits and settings. A failure prints how to play the same
-// schedule again.
+// The invariants D1 to D9 hold for random texts, failures, limits and settings. If a schedule fails, the test prints
+// how to play the same schedule again.
 func TestRandomSchedules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

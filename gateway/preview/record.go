@@ -20,7 +20,7 @@ type Recorder interface {
 
 // record stores which call is about to be made, or a call's outcome. record returns false if storing failed. If storing
 // failed, a preview is not sent yet, because after a crash the next process would have no record of the call. A final
-// is sent anyway.
+// is sent even if storing failed.
 func (r *Reply) record(ctx context.Context, parts ...chat.Part) bool {
 	if r.recorder == nil {
 		return true
@@ -36,7 +36,7 @@ func (r *Reply) record(ctx context.Context, parts ...chat.Part) bool {
 	return err == nil
 }
 
-// storeNewChat stores the chat's new id before anything is sent there.
+// storeNewChat stores the chat's new id before anything is sent to the new chat.
 func (r *Reply) storeNewChat(ctx context.Context) {
 	if r.recorder == nil {
 		return
@@ -48,8 +48,8 @@ func (r *Reply) storeNewChat(ctx context.Context) {
 
 // mayRecordLater reports whether action a is an edit that may be stored after its call. If the process crashes before
 // the edit is stored, only the record of the newest text is lost. mayRecordLater returns false for questions and for
-// the first text of a message. Without a record of this text, the next process would believe that the message shows no
-// text.
+// the first text of a message. Without a record of a message's first text, the next process would believe that the
+// message shows no text.
 func (r *Reply) mayRecordLater(a action) bool {
 	if a.kind != doEdit && a.kind != doAppend || r.ending != nil || a.part < 0 || a.seal || a.keepsText {
 		return false
@@ -78,7 +78,8 @@ func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	return chat.Part{}, true
 }
 
-// recordOutcome stores the outcome of action a if it differs from the record plan, which was stored before the call.
+// recordOutcome stores the outcome of action a, if the outcome differs from what was stored before the call. The
+// parameter plan contains the earlier record.
 func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	for i := range r.superseded {
 		if m := &r.superseded[i]; !m.stored {
@@ -95,16 +96,16 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	switch now := r.outcomeRecord(a.part, plan); {
 	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
-	case !shows && a.kind == doEdit && r.ending != nil && r.at(a.part).exists(): // the edit was refused
+	case !shows && a.kind == doEdit && r.ending != nil && r.at(a.part).exists(): // the platform refused the edit
 		r.record(ctx, r.visibleRecord(a.part, r.at(a.part).shown))
 	case shows && r.mayRecordLater(a) && r.recorder != nil:
 		r.recorder.Edited(now)
 	}
 }
 
-// recordVisible is called when the final is given up. For each message, recordVisible stores the visible content or, if
-// the message is laid out again, its new text. The new records replace records that contain the final, which people
-// will not see.
+// recordVisible is called when the bot gives up the final. For each message, recordVisible stores the visible content
+// or, if the message is laid out again, its new text. The new records replace records that contain the final, which
+// people will not see.
 //
 // All records are stored in one transaction, because text may move from one message to another. If a process died
 // between two transactions, the records of both messages could contain the text.
@@ -162,9 +163,9 @@ func (r *Reply) intendedRecord(a action) chat.Part {
 		p.First = time.Now()
 	}
 	if a.creates() {
-		// An earlier create call with the same key may already have made the message, with other content. If one of the
-		// calls sent a cursor and no call began a stream, the record contains a cursor. The next process would take a
-		// message without a cursor for a stream.
+		// An earlier create call with the same key may already have made the message, with other content. If one of the calls
+		// sent a cursor and no call began a stream, the record contains a cursor. If the record contained no cursor, the next
+		// process would take the message for a stream.
 		framed := now.attempt.resolution == byKey && now.shown.cursor && a.kind != doStart
 		p.Cursor = (p.Cursor || framed) && !now.attempt.streams
 	}
@@ -211,7 +212,7 @@ func (r *Reply) previewSource(a action) (string, bool) {
 		return "", false
 	}
 	text := r.view.Text
-	if r.final != nil { // text behind the seam is laid out again from the Markdown of the final
+	if r.final != nil { // some messages are laid out again, from the Markdown of the final (see type seam)
 		text = r.markdown
 	}
 	start := 0 // text that two messages show belongs to the source of the first one
@@ -221,13 +222,13 @@ func (r *Reply) previewSource(a action) (string, bool) {
 	return cut(text, start, a.body.end), true
 }
 
-// cut returns text[start:end], limited to the length of text.
+// cut returns text[start:end]. An end beyond the end of the text counts as the end of the text.
 func cut(text string, start, end int) string {
 	end = min(end, len(text))
 	return text[min(start, end):end]
 }
 
-// stateOf returns the record state of a message that exists.
+// stateOf returns the state that the record of message m must contain. The message exists.
 func (s *state) stateOf(m *message) chat.PartState {
 	switch {
 	case m.streams():
@@ -245,7 +246,7 @@ func (s *state) stateOf(m *message) chat.PartState {
 func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 	now, previews := r.at(i), r.relaid || r.ending != nil && r.ending.Keep // all messages of the reply are previews
 	p.File = now.file
-	if now.givenUp() && r.ending != nil && !r.ending.Keep { // with maxTries, the next process doesn't try again either
+	if now.givenUp() && r.ending != nil && !r.ending.Keep { // because of maxTries, the next process doesn't try again either
 		p.Tries = maxTries
 	}
 	switch {

@@ -60,8 +60,8 @@ func TestReplacedMessageIsDeletedLast(t *testing.T) {
 	}
 }
 
-// Two create calls with the same key get no response. Only one of them contained a question. The next process must not
-// take the message for a stream, because then the question's buttons would stay.
+// Two create calls with the same key get no response. Only one of the two calls contained a question. The next process
+// must not take the message for a stream, because then the question's buttons would stay.
 func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	t.Parallel()
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 }
 
 // A stream shows the line === below a heading, but the final text contains no such line. The final replaces a preview
-// whose id is unknown. So the bot must split the final in the usual way, and not like a stream.
+// whose id is unknown. The bot must split the final in the usual way, and not like a stream.
 func TestFinalIsNotCutLikeAStream(t *testing.T) {
 	s := state{place: place{dialect: markup.Plain{}, limit: 20, grows: true}, cuts: []int{20}, nameless: true}
 	s.parts = []message{{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{rendered: markup.Rendered{Text: "one\n===\ntwo three"}}}}}

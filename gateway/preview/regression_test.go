@@ -14,7 +14,7 @@ import (
 
 // D1: a message above a question is full and ends in the middle of a paragraph. The model's next text leaves an
 // emphasis in that paragraph open, so the paragraph is laid out differently. The next message must still continue after
-// the last word. If the reply is then stopped, every word must be visible exactly once.
+// the last word of the full message. If the reply is then stopped, every word must be visible exactly once.
 func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -52,8 +52,9 @@ func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	})
 }
 
-// D12: a question does not fit into the last message before the file, so the question needs its own message. The
-// question must not end the last message before the file, because that message has room for more text.
+// D12: a question does not fit into the last message before the file with the rest of the text, so the question needs
+// its own message. The question must not end the last message before the file, because that message has room for more
+// text.
 func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -186,7 +187,7 @@ func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 		p.fate = func(c *call) fate {
 			switch {
 			case c.op == chat.OpSend && c.attempt == 0:
-				return uncertain(true) // makes the question get its own message
+				return uncertain(true) // so that the question gets its own message
 			case c.op == chat.OpEdit && c.attempt == 0:
 				return fail(chat.Rejected)
 			}

@@ -23,8 +23,8 @@ type Options struct {
 	Parts    []chat.Part // records of the reply's messages, stored by an earlier process or by an earlier Reply in this process
 	Taken    time.Time   // when this process took over the reply from one that may still wait for a response; zero: never
 	After    Outcome     // what Run returned when this process last showed this reply; zero: it shows the reply for the first time
-	// Stopping is closed when the process stops, which leaves second searches and repeated edits to the next process.
-	// Stopping may be nil.
+	// Stopping is closed when the process stops. The reply then leaves second searches and repeated edits to the next
+	// process. Stopping may be nil.
 	Stopping <-chan struct{}
 	Before   []*Slot // earlier replies of the conversation, which create their messages before this reply does
 	// Troubled is called with true when the ending can't be shown at the moment for another reason than a rate limit.
@@ -78,7 +78,7 @@ func New(o Options) *Reply {
 		o.Config.Button = nil
 	}
 	if !o.Config.Enabled {
-		o.Config.Cursor, o.Config.Button = "", nil // questions are shown without a cursor and a stop button
+		o.Config.Cursor, o.Config.Button = "", nil // questions have neither a cursor nor a stop button
 	}
 	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, earlier: o.Before, onTrouble: o.Troubled, stopping: o.Stopping}
 	r.place = place{
@@ -243,7 +243,7 @@ func (r *Reply) cutShort() <-chan struct{} {
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
 		Delivered: err == nil && r.delivered(), Ended: r.endedAt, Unfinished: err == nil && r.timedOut(time.Now()), Nameless: r.nameless, Err: err,
-		// An existing question counts as doubt, because it should have been deleted.
+		// A question that still exists sets Doubt, because the question should have been deleted.
 		Doubt: r.questionLost || r.question.doubtful() || err != nil && r.question.exists(),
 	}
 	for _, p := range r.parts {

@@ -52,8 +52,8 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		}
 	}
 	if left >= 0 && s.can(chat.OpDelete) {
-		// Part left is sent again and appears below the later parts in the new chat, so replace the later parts as
-		// well.
+		// The part with the index left is sent again and appears below the later parts in the new chat, so replace the later
+		// parts as well.
 		for i := len(s.parts) - 1; i > left; i-- {
 			s.replaceMessage(i)
 		}
@@ -90,8 +90,8 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	switch r.State {
 	case chat.PartIntended:
 		// The create call of the earlier process may have made the message. At most one more create call follows, with
-		// the final.
-		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // a record with a cursor is not a stream
+		// the final. If the record has a cursor, the message is not a stream.
+		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor
 		s.recordUncertainCreate(m, now)
 		m.attempt.pendingUntil = s.taken.Add(callTimeout)
 		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= maxTries && m.attempt.unresolved > 0 {

@@ -58,8 +58,8 @@ func TestStoppedAtASeam(t *testing.T) {
 }
 
 // Somebody stops a reply after the edit of its first message. The rest of the text needs one message fewer than before,
-// and the first of the remaining messages can't be edited. The bot must replace all remaining messages by new ones and
-// delete them.
+// and the first of the remaining messages can't be edited. The bot must send new messages in place of all remaining
+// messages, and delete the old ones.
 func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -108,8 +108,9 @@ func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	})
 }
 
-// An earlier process showed another answer in more messages. Somebody stops the new answer after the edit of the first
-// message. People must see the beginning of the final text, and nothing of the other answer.
+// An earlier process showed another answer, which needed more messages than the new answer. Somebody stops the new
+// answer after the edit of the first message. People must see the beginning of the final text, and nothing of the other
+// answer.
 func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	const other, final = "one two three four five six seven eight nine", "ten eleven twelve thirteen fourteen fifteen"
 	for name, c := range map[string]struct {

@@ -70,8 +70,9 @@ func (s *state) uncertainCreate(part int) chat.Create {
 	return c
 }
 
-// lateUntil returns the time until which a create call may still take effect, if a search at the time now has not found
-// its message. lateUntil returns false if the call can't take effect any more, or if no second search can be made.
+// lateUntil is called if a search has not found the message of a create call. lateUntil returns the time until which
+// the create call may still take effect. lateUntil returns false if the call can't take effect any more, or if no
+// second search can be made.
 func (s *state) lateUntil(a *attempt, now time.Time) (time.Time, bool) {
 	until := now
 	if s.lateFor > 0 {
@@ -123,7 +124,8 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 	default:
 		p.attempt.forget()
 		if s.keyFor > 0 || s.lateFor > 0 || again {
-			// If a person deleted the message, the platform may remember its key and would create no new message.
+			// If a person deleted the message, the platform may remember the key of the message and would create no new message
+			// for this key.
 			p.gen++
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// settle applies the outcome of action a, which ended at now, to the state.
+// settle applies the outcome of action a to the state. The action ended at the time now.
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	defer s.layoutFinal() // a failed call may have discarded the layout of the final, so lay it out again
 	switch a.kind {
@@ -35,7 +35,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	}
 	if a.kind != doFind || r.Ref.ID != "" { // a search that finds no message is no progress
 		s.failuresInRow, s.holdUntil = 0, time.Time{}
-		s.extend(now.Add(finalDeadline)) // progress extends the deadline
+		s.extend(now.Add(finalDeadline)) // a call that makes progress extends the deadline
 	}
 	if a.kind == doDraft {
 		s.settleDraft(a)

@@ -26,10 +26,11 @@ type Ending struct {
 	Note string // a plain line below Text, such as the reason why the reply was interrupted
 
 	// Keep leaves visible messages as they are, but removes the cursor. If Text or Note is set as well, telex began to
-	// show them as the final and then gave up.
+	// show Text and Note as the final and then gave up.
 	Keep bool
 
-	// Stopped shows a mark below the visible text, because the text is incomplete. Stopped requires Keep.
+	// Stopped adds Config.StopMark, usually "(stopped)", below the visible text, because the text is incomplete. Stopped
+	// requires Keep.
 	Stopped bool
 
 	// Stand leaves visible messages as they are, including a question and its buttons, because another process
@@ -214,8 +215,8 @@ func (s *Slot) Asked() time.Time {
 	return s.askedSince
 }
 
-// markAsked records that a question became visible. at is the start of the call that showed the question. markAsked
-// does nothing if the status asks another question now.
+// markAsked records that a question became visible. The parameter at is the start of the call that showed the question.
+// markAsked does nothing if the status asks another question now.
 func (s *Slot) markAsked(question Status, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

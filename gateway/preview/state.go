@@ -40,7 +40,7 @@ const (
 )
 
 const (
-	// slowAfter is the time after which the words of a slow model are shown even if there are fewer than MinTokens.
+	// slowAfter is the time after which the words of a slow model are shown even if there are fewer tokens than MinTokens.
 	slowAfter = 5 * time.Second
 	// layoutInterval is the minimum time between two layouts of the text if the first of them showed nothing new.
 	layoutInterval = 100 * time.Millisecond
@@ -59,9 +59,9 @@ const (
 	// maxUncertainCreates limits the create calls of unknown outcome per part: the first one and one repetition. One
 	// repetition is allowed because a lost answer is worse than a duplicate.
 	maxUncertainCreates = 2
-	// maxTries is the number of processes that may end during a create call for the same part. After maxTries, the part
-	// is not sent again. Each crash during a create call may leave a duplicate message, and a part that crashes every
-	// process must not be tried forever.
+	// maxTries is the number of processes that may end during a create call for the same part. After the death of maxTries
+	// processes, the part is not sent again. Each crash during a create call may leave a duplicate message, and a part
+	// that crashes every process must not be tried forever.
 	maxTries = 4
 )
 
@@ -159,7 +159,7 @@ type visibleState struct {
 	shownFrame      frame     // frame that was shown around that text
 	unchangedAt     time.Time // time when a layout last showed nothing new
 	started         time.Time
-	lastCall        time.Time // start of the last call that shows text
+	lastCall        time.Time // start of the last call that showed text
 	lastType        time.Time
 }
 

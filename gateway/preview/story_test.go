@@ -73,7 +73,7 @@ func (s *story) waits(d time.Duration) {
 	synctest.Wait()
 }
 
-// ends ends the reply and waits for its outcome.
+// The method ends makes the reply end with e, and waits for the outcome.
 func (s *story) ends(e Ending) Outcome {
 	s.slot.Finish(e)
 	<-s.ended
@@ -84,7 +84,7 @@ func (s *story) ends(e Ending) Outcome {
 	return s.out
 }
 
-// delivers ends the reply and checks that exactly the texts in want are visible.
+// delivers makes the reply end with e, and checks that exactly the texts in want are visible.
 func (s *story) delivers(e Ending, want ...string) {
 	s.t.Helper()
 	if o := s.ends(e); !o.Delivered || o.Err != nil {

@@ -64,16 +64,17 @@ func (s *state) restoreSupersededFor(p *message) {
 }
 
 // adoptFound handles superseded message i, which a second search found. If the reply was interrupted and has no other
-// message with this part, the found message becomes part of the reply again. A person may have read this message.
+// message with this part, the found message becomes part of the reply again. The found message must stay, because a
+// person may have read it.
 func (s *state) adoptFound(i int) {
 	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
 		s.restoreAt(&s.parts[place], i)
 	}
 }
 
-// restoreAt makes superseded message i the message of p again. restoreAt does this only if p has no message and the
-// platform can edit. Also, either the superseded message must need a change, or no further create call for p is
-// allowed.
+// restoreAt makes superseded message i the message of p again. restoreAt does nothing if p already has a message or if
+// the platform can't edit. It also does nothing if the superseded message needs no change and another create call for p
+// is allowed.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {
@@ -114,9 +115,9 @@ func (s *state) readable() bool {
 		slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && !s.at(m.place).exists() })
 }
 
-// restoreRole decides whether the message ref belongs to p or is superseded, if the records contain it in both roles.
-// If an earlier process superseded the message and later made it part of the text again, the record of p has the newer
-// key.
+// If the records contain the message ref both as the message of p and as a superseded message, restoreRole decides
+// which of the two is true. If an earlier process superseded the message and later made it part of the text again, the
+// record of p has the newer key.
 func (s *state) restoreRole(p *message, ref chat.MessageRef) {
 	i := slices.IndexFunc(s.superseded, func(m message) bool { return m.exists() && m.ref == ref })
 	switch {

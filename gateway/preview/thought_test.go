@@ -95,8 +95,8 @@ func TestThoughtInDialects(t *testing.T) {
 	}
 }
 
-// If a message has no room for the thought, only the text or the question is shown. Later messages and streams contain
-// no thought.
+// If a message has no room for the thought, only the text or the question is shown. Streams, and all messages of a
+// reply except the first, contain no thought.
 func TestThoughtGivesWay(t *testing.T) {
 	t.Run("to the text", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ type failedCall struct {
 	now     time.Time
 }
 
-// transition applies a failed call to the state.
+// A transition changes the state of a reply because of a failed call.
 type transition func(*state, failedCall)
 
 // transitions contains, for one kind of call, the transition that each kind of error causes.
@@ -55,7 +55,7 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 			// The platform refuses to repeat an edit that it accepted before, so don't try again.
 			m.foreignEdits = time.Time{}
 			return
-		case a.mark != "": // the mark may be the cause of the failure, so repeat the call without it
+		case a.mark != "": // the stop mark "(stopped)" may be the cause of the failure, so repeat the call without it
 			s.cfg.StopMark = ""
 			return
 		case a.creates() && m.attempt.resolution == byKey && s.can(chat.OpFind):
@@ -68,7 +68,8 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 	f.transition()(s, f)
 }
 
-// transition returns the transition for a failed call.
+// The method transition returns the change of the state that a failed call causes. The table failuresOf contains the
+// changes that depend on the kind of call.
 func (f failedCall) transition() transition {
 	t := failuresOf(f.kind, f.part >= 0)
 	switch f.err.Kind {
@@ -108,7 +109,8 @@ func tryLater(s *state, f failedCall) { s.backoff(f.now) }
 func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
 
 // followChat continues the reply under the chat's new id, at most once. The ids of old messages are not valid in the
-// new chat. A create call that is repeated in the new chat can't find a message of the old chat.
+// new chat. A create call that is repeated in the new chat can't return the message that it may have made in the old
+// chat.
 func followChat(s *state, f failedCall) {
 	to := f.err.Moved
 	if s.moved != "" || to == "" {
@@ -202,8 +204,8 @@ func cutDraftShorter(s *state, f failedCall) {
 	s.halve(f.part)
 }
 
-// giveUp stops calls that can't succeed. Depending on the failed call, the reply shows no more previews, or stops
-// trying to show this message of the final or this question.
+// giveUp stops the bot from making calls that can't succeed. Depending on the failed call, the reply shows no more
+// previews, or stops trying to show this message of the final or this question.
 func giveUp(s *state, f failedCall) {
 	m := f.message
 	switch s.mute(m); {
