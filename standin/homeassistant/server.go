@@ -29,7 +29,7 @@ type Options struct {
 	// Targets are the names of the legacy notify actions, without the prefix "notify.". notify.persistent_notification
 	// always exists. nil means "notify" and "mobile_app_phone".
 	Targets []string
-	// Latency is the duration of each call. The call takes effect after half of this time.
+	// Latency is the duration of each call. Each call takes effect after half of the latency.
 	Latency time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger

@@ -12,7 +12,7 @@ import (
 )
 
 // Call contains the fields of a recorded call that all platforms have in common. The call type of each platform embeds
-// it.
+// this struct.
 type Call struct {
 	At time.Time `json:"at"` // arrival of the request
 	// Done is the time when the answer was ready or the connection was dropped. While the call runs, Done is zero.
@@ -20,7 +20,7 @@ type Call struct {
 	Method string    `json:"method"` // name of the called method; see the package comment of the platform's stand-in
 	// Status is the HTTP status of the answer; 0 if the connection was dropped.
 	Status     int     `json:"status"`
-	RetryAfter float64 `json:"retry_after,omitempty"` // seconds, in a 429
+	RetryAfter float64 `json:"retry_after,omitempty"` // seconds that the client must wait, in a 429
 	// Effect is true if the call took effect, even if its answer was an error.
 	Effect bool `json:"effect"`
 	// Fault is the action of the fault that hit the call.
@@ -38,16 +38,16 @@ func (g *Rig[C, E]) Calls() []C {
 	return list
 }
 
-// Answer records a call, executes it by calling run, and sends the answer. If a fault hits the call, the fault may
-// change the effect and the answer. If refused is not nil, the call has no effect, and refused is the answer, which
-// faults do not change. Answer does not hold the mutex when it calls run.
+// Answer records a call, executes it by calling the function run, and sends the answer. If a fault hits the call, the
+// fault may change the effect and the answer. If refused is not nil, the call has no effect, and refused is the answer,
+// which faults do not change. Answer does not hold the mutex when it calls run.
 func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
 	g.Exchange(r.Context(), c, cut, refused, run, func(a Answer) { g.Respond(w, r, a, cut) })
 }
 
 // Exchange does the same as Answer for one of many calls over the same connection, such as a WebSocket. Exchange calls
-// send once with the answer. If the answer's status is Gone, send must drop the connection. send must not return before
-// it has sent the answer.
+// the function send once with the answer. If the answer's status is Gone, send must drop the connection. send must not
+// return before it has sent the answer.
 func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, refused *Answer, run func() Answer, send func(Answer)) {
 	rule := g.record(c)
 	var a Answer

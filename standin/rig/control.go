@@ -26,7 +26,8 @@ const (
 // errUnknown means that a control does not exist.
 var errUnknown = errors.New("no such control")
 
-// Controls are the HTTP controls that only one platform has, by name. The rig encodes their results as JSON.
+// Controls are the HTTP controls that only one platform has, by name. The rig encodes the results of these controls as
+// JSON.
 type Controls struct {
 	Get  map[string]func(query url.Values) (any, error)
 	Post map[string]func(r *http.Request) (any, error)
@@ -34,7 +35,8 @@ type Controls struct {
 	File func(query url.Values) (contentType string, data []byte, err error)
 }
 
-// Posted returns a control that decodes its body into a T and passes the T to do. The body is JSON or empty.
+// Posted returns a control that decodes its body into a T and passes the T to the function do. The body of a request to
+// such a control is JSON or empty.
 func Posted[T any](do func(T) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var in T

@@ -10,9 +10,9 @@
 //
 // # Control over HTTP
 //
-// Bodies and responses are JSON. An error is {"error": "…"} with status 400, 403 or 404. Unknown fields are errors. The
-// control API refuses requests from web pages of another origin. Every stand-in has the following controls. Each
-// stand-in's package documents its additional controls.
+// Bodies and responses are JSON. An error is {"error": "…"} with status 400, 403 or 404. A request with an unknown
+// field is an error. The control API refuses requests from web pages of another origin. Every stand-in has the
+// following controls. Each stand-in's package documents its additional controls.
 //
 //	POST   /control/fault    {"method":"…","nth":2,"times":1,"action":"cut_after"} → {"id":1}
 //	                         fields: Fault of package fault, as far as the platform has them
@@ -29,10 +29,11 @@
 // # Killing a client at an exact moment
 //
 // Add a fault with action pause_before, pause_after or pause_answered for the method. Wait for the call with GET
-// /control/paused?wait=30, kill the client with kill -9, and release the call with POST /control/resume. With
-// {"drop":true}, the call ends at the moment at which it is held. A call that was held before its effect therefore has
-// no effect. With {}, the call continues, like a request that the client sent completely before it died. In Go, the
-// server calls Fault.Do while the call is held, and Do may kill the client itself.
+// /control/paused?wait=30, kill the client with kill -9, and release the call with POST /control/resume. If the request
+// contains {"drop":true}, the call ends at the moment at which it is held. A call that was held before its effect
+// therefore has no effect. If the request contains {}, the call continues, like a request that the client sent
+// completely before it died. In Go, the server calls Fault.Do while the call is held, and Do may kill the client
+// itself.
 //
 // During an outage of kind refuse, the server serves only the connection that started the outage and older connections
 // to the control API. All running calls and all WebSockets are cut.

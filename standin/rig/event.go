@@ -9,7 +9,7 @@ import (
 )
 
 // EventHead contains the fields of an event that all platforms have in common. The event type of each platform embeds
-// it.
+// this struct.
 type EventHead[C any] struct {
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
@@ -50,6 +50,6 @@ func (g *Rig[C, E]) publish(head EventHead[C], e E) {
 	})
 }
 
-// Watch returns all events from now on, until ctx ends or the server closes. The sequence can be read only once.
-// A read waits for the next event. Unread events stay in memory until ctx ends.
+// Watch returns all events from now on, until ctx ends or the server closes. The sequence can be read only once. Each
+// read from the sequence waits for the next event. Unread events stay in memory until ctx ends.
 func (g *Rig[C, E]) Watch(ctx context.Context) iter.Seq[E] { return g.events.Watch(ctx) }

@@ -120,7 +120,7 @@ func (f *Form) part(name string, u Upload) {
 	}
 }
 
-// ReadMultipart passes each part of a form to take. A part that is not a file has an empty file name.
+// ReadMultipart passes each part of a form to the function take. A part that is not a file has an empty file name.
 func ReadMultipart(body io.Reader, boundary string, take func(name string, u Upload)) error {
 	if boundary == "" {
 		return fmt.Errorf("%w: no boundary", ErrForm)

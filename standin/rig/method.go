@@ -22,8 +22,8 @@ func RefuseIf[E any](broken bool, refusal *E) {
 	}
 }
 
-// On returns a method of a server S that passes a request R to run. find returns the object to which the request
-// refers, such as a chat.
+// On returns a method of a server S that passes a request R to the function run. find returns the object to which the
+// request refers, such as a chat.
 func On[S, R, T any](find func(S, R) T, run func(S, R, T) any) func(S, R) any {
 	return func(s S, r R) any { return run(s, r, find(s, r)) }
 }

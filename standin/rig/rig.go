@@ -13,8 +13,9 @@ import (
 	"telex/standin/watch"
 )
 
-// Platform is the part of a stand-in that differs between platforms. C is the type of its calls, and E the type of its
-// events. The rig holds the mutex during a function only if the function's comment says so. A function may be nil.
+// Platform is the part of a stand-in that differs between platforms. C is the type of the platform's calls, and E is
+// the type of the platform's events. The rig holds the mutex during a function only if the function's comment says so.
+// A function may be nil.
 type Platform[C, E any] struct {
 	// Name is the stand-in's name, for panics.
 	Name string
@@ -22,36 +23,36 @@ type Platform[C, E any] struct {
 	Handler http.Handler
 	Mutex   *sync.Mutex
 	Log     *slog.Logger
-	// Latency is the duration of each call. The call takes effect after half of this time.
+	// Latency is the duration of each call. Each call takes effect after half of the latency.
 	Latency time.Duration
 
 	// Serve answers a request outside the control API.
 	Serve func(w http.ResponseWriter, r *http.Request, cut <-chan struct{})
 	// Control are the platform's own controls.
 	Control Controls
-	// Reset removes all data of the platform. The mutex is held.
+	// Reset removes all data of the platform. The rig holds the mutex while it calls Reset.
 	Reset func()
-	// Restart removes the data that does not survive a restart. The mutex is held.
+	// Restart removes the data that does not survive a restart. The rig holds the mutex while it calls Restart.
 	Restart func()
 	// Detach ends the connections that the host no longer manages, such as WebSockets. Detach returns the connections that
-	// the rig must close. The mutex is held.
+	// the rig must close. The rig holds the mutex while it calls Detach.
 	Detach func() []net.Conn
 
 	// Call returns the fields of a call that all platforms have in common.
 	Call func(*C) *Call
-	// Finish counts a finished call, and returns its log attributes. The mutex is held.
+	// Finish counts a finished call, and returns its log attributes. The rig holds the mutex while it calls Finish.
 	Finish func(*C, Answer) []slog.Attr
 	// Head returns the fields of an event that all platforms have in common.
 	Head func(*E) *EventHead[C]
 	// Place copies the chat or channel of a call to an event.
 	Place func(*E, *C)
-	// Isolate copies the values to which the platform's own pointers in an event refer, so that a watcher shares no
-	// memory with the stand-in. The mutex is held.
+	// Isolate copies the values to which the platform's own pointers in an event refer, so that a watcher shares no memory
+	// with the stand-in. The rig holds the mutex while it calls Isolate.
 	Isolate func(*E)
 
 	// Check returns an error if a fault is invalid.
 	Check func(*fault.Fault[C]) error
-	// Chooses reports whether a fault selects a call. The mutex is held.
+	// Chooses reports whether a fault selects a call. The rig holds the mutex while it calls Chooses.
 	Chooses func(*fault.Fault[C], *C) bool
 	// Act executes a fault that only this platform has. The rig calls Act in place of the call's effect or after the
 	// effect. Act returns the answer to the call. If Act returns false, the call continues.
@@ -64,7 +65,7 @@ type Platform[C, E any] struct {
 type Rig[C, E any] struct {
 	// Host manages the stand-in's listeners and connections.
 	Host *host.Host
-	// Counted contains the counters. The mutex guards it.
+	// Counted contains the counters. The mutex guards these counters.
 	Counted Stats
 
 	p      Platform[C, E]
@@ -126,8 +127,8 @@ func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	})
 }
 
-// drop calls cut and the platform's Detach with the mutex held. After that, drop closes the connections that cut and
-// Detach returned.
+// drop calls the function cut and the platform's function Detach while it holds the mutex. After that, drop closes the
+// connections that these functions returned.
 func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()

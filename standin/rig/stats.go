@@ -6,8 +6,8 @@ import (
 	"telex/standin/quota"
 )
 
-// Stats are the counters that all platforms have in common. The counters count from the start or the last Reset. The
-// Stats type of each platform embeds them.
+// Stats are the counters that all platforms have in common. The counters count from the start of the stand-in or from
+// the last Reset. The Stats type of each platform embeds this struct.
 type Stats struct {
 	Calls    int            `json:"calls"`
 	ByMethod map[string]int `json:"by_method"`

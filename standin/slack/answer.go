@@ -11,8 +11,8 @@ import (
 // object is a JSON object in a response or a payload.
 type object map[string]any
 
-// apiError is a response with ok=false. Slack sends almost all of them with HTTP status 200. A method panics with an
-// apiError to refuse the call; see package rig.
+// apiError is a response with ok=false. Slack sends almost all such responses with HTTP status 200. To refuse a call, a
+// method panics with an apiError; see package rig.
 type apiError struct {
 	status     int // 0 means 200
 	code       string

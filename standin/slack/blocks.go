@@ -10,8 +10,8 @@ import (
 	"telex/standin/rig"
 )
 
-// Limits of a message. Sources: https://docs.slack.dev/reference/block-kit/blocks and the pages of the methods. Lengths
-// are UTF-16 units.
+// Limits of a message. Sources: https://docs.slack.dev/reference/block-kit/blocks and the pages of the methods. The
+// limits count lengths in UTF-16 units.
 const (
 	maxText         = 40_000 // Slack cuts a longer text
 	maxUpdateText   = 4_000

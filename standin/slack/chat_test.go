@@ -314,8 +314,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestOpened checks for which links Slack fetches previews. Slack fetches none if the call switches both kinds of
-// previews off, and none for links in code.
+// TestOpened checks for which links Slack fetches previews. Slack fetches no previews if the call switches both kinds
+// of previews off, and none for links in code.
 func TestOpened(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)

@@ -79,7 +79,7 @@ func previewsOff(r *request) bool {
 }
 
 // newVersion returns the next version of a message, with the content c. before is the previous version, or zero for a
-// new message. If c contains neither blocks nor Markdown, the new version keeps the blocks of before.
+// new message. If c contains neither blocks nor Markdown, the new version keeps the blocks of the previous version.
 func (s *Server) newVersion(now time.Time, before Version, c content, method string) Version {
 	v := before
 	v.At, v.Method, v.Broken, v.previewsOff = now, method, false, c.previewsOff

@@ -60,8 +60,8 @@ type Attempt struct {
 	Via      string `json:"via,omitempty"`
 	Envelope string `json:"envelope_id,omitempty"`
 	Socket   int    `json:"socket,omitempty"` // the socket's number, from 1
-	// Retry is the number of earlier attempts. Reason is why the last of these attempts failed. The app receives both
-	// values.
+	// Retry is the number of earlier attempts. Reason is why the previous attempt failed. The app receives both Retry and
+	// Reason.
 	Retry  int    `json:"retry,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Failed is why the attempt failed.

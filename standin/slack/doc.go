@@ -35,10 +35,10 @@
 // describes all of these calls as violations. Late acknowledgements, texts that had to be cut, and the ts of a reply as
 // thread_ts are also violations. A correct client causes no violations.
 //
-// Lengths count UTF-16 units of the text as it was sent. The maximum is 4,000 for an update, 12,000 for Markdown and
-// 40,000 for a post. The stand-in cuts a longer post and adds a warning to the response. The stand-in validates the
-// kinds of blocks that chat bots use. A message can stream for five minutes. After five minutes, the message looks
-// broken until an update repairs it.
+// Lengths count UTF-16 units of the text as it was sent. The maximum length of a text is 4,000 for an update, 12,000
+// for Markdown and 40,000 for a post. The stand-in cuts a longer post and adds a warning to the response. The stand-in
+// validates the kinds of blocks that chat bots use. A message can stream for five minutes. After five minutes, the
+// message looks broken until an update repairs it.
 //
 // If the app does not acknowledge an event within three seconds, the stand-in delivers the event again at once, after
 // one minute, and after five minutes. The stand-in delivers a command or the press of a button only once. A mention in

@@ -20,7 +20,7 @@ const (
 	ActDuplicate = "duplicate"
 	// ActBadSignature signs a request to the app with a wrong secret.
 	ActBadSignature = "bad_signature"
-	// ActStale signs a request to the app with a time ten minutes ago.
+	// ActStale signs a request to the app with a timestamp that is ten minutes old.
 	ActStale = "stale"
 )
 

@@ -33,7 +33,7 @@ type File struct {
 type storedFile struct {
 	File
 	length   int    // the size in bytes that the app stated before the upload
-	secret   string // part of the upload URL
+	secret   string // the secret part of the upload URL
 	received bool
 	complete bool
 }
@@ -72,7 +72,7 @@ func (s *Server) uploadURL(r *request) any {
 }
 
 // receiveUpload stores the content of an uploaded file, which is the request's body or a file in a form. The response
-// is plain text.
+// to an upload is plain text.
 func (s *Server) receiveUpload(r *request) any {
 	id, secret, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, uploadPath), "/")
 	f := s.files[id]
@@ -139,7 +139,7 @@ func (s *Server) deleteFile(r *request) any {
 }
 
 // DeleteFile deletes a file as a person. If a message of the bot shows the file, DeleteFile also deletes the message. A
-// message of a person stays.
+// person's message with the file stays.
 func (s *Server) DeleteFile(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,8 @@ type Version struct {
 	Markdown string          `json:"markdown,omitempty"`
 	Blocks   json.RawMessage `json:"blocks,omitempty"`
 	// Shown is the text that a person reads. The texts of blocks are on separate lines. Shown contains names in place of
-	// mentions, labels in place of links, and characters in place of entities. Delimiters such as * and ` stay.
+	// mentions, labels in place of links, and characters in place of entities. Formatting delimiters such as * and ` stay
+	// visible.
 	Shown string `json:"shown"`
 	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Slack notifies people only about
 	// the mentions in the first version of a message.

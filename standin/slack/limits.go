@@ -30,9 +30,9 @@ type Limits struct {
 	// limit of the method's tier.
 	Methods map[string]int `json:"methods"`
 	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
-	// more than others. The default is 20 ms.
+	// more than others. The default of Jitter is 20 ms.
 	Jitter time.Duration `json:"jitter"`
-	// MinRetryAfter is the minimum Retry-After of a 429 in seconds. The default is 1.
+	// MinRetryAfter is the minimum Retry-After of a 429 in seconds. The default of MinRetryAfter is 1.
 	MinRetryAfter int `json:"min_retry_after"`
 }
 

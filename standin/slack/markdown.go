@@ -7,7 +7,7 @@ import (
 )
 
 // markdownShown converts Markdown to mrkdwn with the text that a client shows: lists have bullets and numbers, and
-// entities in code stay visible as they are. All other Markdown delimiters stay.
+// entities in code stay visible as they are. markdownShown keeps all other Markdown delimiters.
 func markdownShown(text string) string { return escapeCodeEntities(renderLists(text)) }
 
 // lineOf matches the quote markers (>) and the indentation of a line. If the line begins a list item, lineOf also

@@ -57,7 +57,8 @@ func methods() map[string]method {
 	return map[string]method{
 		"auth.test": {run: (*Server).authTest},
 		"api.test":  {tier: tier4, run: (*Server).apiTest},
-		// Older pages of Slack's documentation assign this method to tier 1. Limits.Methods can set that limit.
+		// Older pages of Slack's documentation assign this method to tier 1. A test can set the limit of tier 1 for this
+		// method in Limits.Methods.
 		"apps.connections.open": {tier: tier3, app: true, scopes: []string{"connections:write"}, run: (*Server).openConnection},
 
 		methodPost:          {tier: tierPost, scopes: write, run: (*Server).postMessage},

@@ -40,7 +40,7 @@ var control = regexp.MustCompile(`<(?:(?:@[UWB]|#[CG])[0-9A-Z]*|` +
 	`!(?:channel|here|everyone|group|(?:subteam|date)\^[^<>|\n]*)|` + // https://docs.slack.dev/messaging/formatting-message-text#special-mentions
 	`(?:https?://|mailto:|tel:|slack://)[^<>|\n]*)(?:\|[^<>\n]*)?>`)
 
-// spans splits mrkdwn into its pieces. The joined pieces are the text again.
+// spans splits mrkdwn into its pieces. The joined pieces are equal to the text.
 func spans(text string) []span {
 	var list []span
 	begin := 0
@@ -116,7 +116,7 @@ func linkedURLs(text string) []string {
 }
 
 // shownText returns a mrkdwn text as a person reads it, with names in place of mentions, labels in place of links, and
-// characters in place of entities. The delimiters of bold, italic and code stay.
+// characters in place of entities. The delimiters of bold, italic and code stay in the text.
 func (s *Server) shownText(text string) string {
 	var b strings.Builder
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")

@@ -90,7 +90,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 }
 
-// The server is closed while deliveries are running. Close must end them at once.
+// The server is closed while deliveries are running. Close must end these deliveries at once.
 func TestCloseDuringDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slack.New(slack.Options{})
@@ -149,8 +149,8 @@ func TestFaultChoice(t *testing.T) {
 	}
 }
 
-// A fault has a time limit, and must stop hitting calls when the time is over. Another fault holds a call. When the
-// server restarts, the call must end.
+// A fault has a time limit, and must stop hitting calls when the time is over. In the same test, another fault holds a
+// call. When the server restarts, the held call must end.
 func TestFaultEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

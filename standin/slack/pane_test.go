@@ -102,8 +102,8 @@ func TestPromptsOfAnAssistant(t *testing.T) {
 	})
 }
 
-// The app is an agent. Its prompts must appear above the Messages tab. Prompts for a thread must have no effect and
-// cause no error.
+// The app is an agent. The agent's prompts must appear above the Messages tab. Prompts for a thread must have no effect
+// and cause no error.
 func TestPromptsOfAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{Agent: true, Limits: slack.NoLimits()})

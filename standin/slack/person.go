@@ -10,9 +10,10 @@ import (
 // Incoming is a message that a person or another bot sends.
 type Incoming struct {
 	// Channel is the id of the channel: D… is a direct message, G… is a group message, and C… is a public channel. Say
-	// creates the channel if necessary. Empty means the direct message with User.
+	// creates the channel if necessary. If Channel is empty, the message goes to the direct message with User.
 	Channel string `json:"channel"`
-	// User is the id of the writer. Empty means the person of the direct message, or DefaultUser in other channels.
+	// User is the id of the writer. If User is empty, the writer is the person of the direct message, or DefaultUser in
+	// other channels.
 	User string `json:"user"`
 	// Text is mrkdwn. <@U…>, <!channel> and <https://…|label> are control sequences; all other &, < and > are escaped, as
 	// in Slack's own editor.

@@ -23,8 +23,8 @@ import (
 // maxAppAnswer is the maximum number of bytes that the server reads of an app's response.
 const maxAppAnswer = 1 << 20
 
-// Sign returns the signature of a request to the app: "v0=" and the HMAC-SHA256 of "v0:timestamp:body" in hex. Source:
-// https://docs.slack.dev/authentication/verifying-requests-from-slack
+// Sign returns the signature of a request to the app, which consists of "v0=" and the HMAC-SHA256 of
+// "v0:timestamp:body" in hex. Source: https://docs.slack.dev/authentication/verifying-requests-from-slack
 func Sign(secret, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("v0:" + timestamp + ":"))
@@ -32,7 +32,7 @@ func Sign(secret, timestamp string, body []byte) string {
 	return "v0=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// SetRequestURL disables Socket Mode. From then on, the server posts events, commands and button presses to the URL.
+// SetRequestURL disables Socket Mode. After this call, the server posts events, commands and button presses to the URL.
 // The app at this URL must first answer Slack's challenge within three seconds. An empty URL enables Socket Mode again.
 func (s *Server) SetRequestURL(ctx context.Context, target string) error {
 	if target != "" {

@@ -20,7 +20,7 @@ import (
 
 // pushed is a request that the app received.
 type pushed struct {
-	at     time.Duration // since the app was started
+	at     time.Duration // time since the app was started
 	header http.Header
 	raw    []byte
 	form   url.Values // only for commands and button presses

@@ -44,13 +44,13 @@ type Options struct {
 	RequestURL string
 	// Dial opens connections to the request URL. If Dial is nil, the server uses the real network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Limits are the published limits. A call that exceeds them gets 429 and counts as a violation. A zero field means the
-	// value in PublishedLimits.
+	// Limits are the published limits. A call that exceeds a published limit gets 429 and counts as a violation. A zero
+	// field means the value in PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them gets 429,
-	// but is not a violation. A zero field means no limit.
+	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds a hidden limit
+	// gets 429, but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of this time.
+	// Latency is the duration of each call. Each call takes effect after half of the latency.
 	Latency time.Duration
 	// StreamLife is how long a message may stream; 0 means 5 minutes.
 	StreamLife time.Duration
