@@ -19,7 +19,7 @@ import (
 //	plan           reads only, and returns a picture and a file besides
 //	order          changes something: a person must approve it
 //
-// Each tool takes {"for": NAME}, by which tests distinguish the calls.
+// Each tool has one parameter, "for": a name by which tests distinguish the calls.
 type workbench struct {
 	t       *testing.T
 	url     string

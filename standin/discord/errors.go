@@ -71,7 +71,7 @@ func missingPermissions() *apiError {
 	return fail(http.StatusForbidden, codeMissingPermissions, "Missing Permissions")
 }
 
-// statusError returns an error without a JSON error code, such as "404: Not Found".
+// statusError returns an error that has no JSON error code, and whose message is the HTTP status with its text.
 func statusError(status int) *apiError {
 	return fail(status, 0, strconv.Itoa(status)+": "+http.StatusText(status))
 }

@@ -31,7 +31,7 @@ type socket struct {
 
 	session       *session // nil before Identify or Resume.
 	out           [][]byte
-	wake          chan struct{} // signals that out, ending or lastHeartbeat changed; capacity 1
+	wake          chan struct{} // signals that the field out, ending or lastHeartbeat changed; capacity 1
 	silent        bool          // the server sends nothing more to the client (GatewayZombie)
 	ending        *closing
 	lastHeartbeat time.Time   // time of the last heartbeat, or of the start of the connection

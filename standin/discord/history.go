@@ -26,8 +26,8 @@ type Message struct {
 	Nonce     string `json:"nonce,omitempty"`
 	// Silent means that the message made no sound on people's devices.
 	Silent bool `json:"silent,omitempty"`
-	// Pings lists the mentions that notified people: "user:<id>", "role:<id>", "everyone" or "here". The list of Pings is
-	// sorted.
+	// Pings lists the mentions that notified people, each as "user:<id>", "role:<id>", "everyone" or "here". The list of
+	// Pings is sorted.
 	Pings []string `json:"pings,omitempty"`
 	// Interaction is the id of the interaction that the message answers.
 	Interaction string `json:"interaction,omitempty"`

@@ -12,7 +12,7 @@ import (
 
 // Fault is a rule that selects calls, and describes what happens to them. The package comment lists the names of calls.
 // In Method, "|" separates several names, and "" selects all calls. Channel selects calls by Call.Place, and Contains
-// by Call.Text. Scope selects calls by Via: "rest" or "socket". If a fault cuts the connection of a command, the whole
+// by Call.Text. Scope, "rest" or "socket", selects calls by Via. If a fault cuts the connection of a command, the whole
 // socket ends. The action fault.Status responds to a REST call with the page of a proxy, and to a command with the
 // error unknown_error. fault.Error responds to a command with the code Error, to a REST call with status 500, and to
 // authentication with auth_invalid.

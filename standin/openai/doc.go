@@ -49,9 +49,9 @@
 // The answers to "What did I say first?" and "What did I say before?" quote the conversation. The answer to "What is in
 // this picture?" states what the headers of the images contain. Images are data URLs of png, jpeg, gif or webp, up to
 // 20 MB. The server refuses an image with an http URL as unreachable. In both APIs, files are data URLs of PDF files,
-// up to 50 MB in a request. A transcription is the text of an ASCII line "say: TEXT" in the recording. If the recording
-// contains no such line, the transcription is "This is a recording of N bytes." The file name's extension determines
-// the format of the recording.
+// up to 50 MB in a request. A transcription is the text after "say:" in an ASCII line of the recording. If the
+// recording contains no such line, the transcription states the size of the recording in bytes. The file name's
+// extension determines the format of the recording.
 //
 // A token is a short word with its leading space, a piece of a longer word, or punctuation;
 // see [Tokens].

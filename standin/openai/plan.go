@@ -79,8 +79,8 @@ func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 	return p
 }
 
-// wantedCalls returns the tool calls that the answer must contain, according to the settings or to lines "call: NAME
-// ARGUMENTS" in the question. wantedCalls also returns the text of the answer beside the calls.
+// wantedCalls returns the tool calls that the answer must contain, according to the settings or to lines in
+// the question such as "call: time {}". wantedCalls also returns the text of the answer beside the calls.
 func wantedCalls(talk []said, b behaviour) (calls []call, text string) {
 	if len(b.calls) > 0 {
 		if b.say != nil {

@@ -121,8 +121,8 @@ func (rec *recording) checkFields(model string) {
 		"Unsupported value: 'stream' is not supported with this model.")
 }
 
-// heard returns the transcription of a recording: the text of an ASCII line "say: TEXT" in the recording, or a sentence
-// with the recording's size.
+// heard returns the transcription of a recording: the text after "say:" in an ASCII line of the recording, or a
+// sentence with the recording's size.
 func (rec *recording) heard() string {
 	for line := range bytes.Lines(rec.data) {
 		text, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("say: "))

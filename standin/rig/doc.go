@@ -10,9 +10,9 @@
 //
 // # Control over HTTP
 //
-// Bodies and responses are JSON. An error is {"error": "…"} with status 400, 403 or 404. A request with an unknown
-// field is an error. The control API refuses requests from web pages of another origin. Every stand-in has the
-// following controls. Each stand-in's package documents its additional controls.
+// The bodies of requests and responses are JSON. An error has status 400, 403 or 404, and a body with the field
+// "error". A request with an unknown field is an error. The control API refuses requests from web pages of another
+// origin. Every stand-in has the following controls. Each stand-in's package documents its additional controls.
 //
 //	POST   /control/fault    {"method":"…","nth":2,"times":1,"action":"cut_after"} → {"id":1}
 //	                         fields: Fault of package fault, as far as the platform has them

@@ -15,7 +15,7 @@ import (
 
 // Platform is the part of a stand-in that differs between platforms. C is the type of the platform's calls, and E is
 // the type of the platform's events. The rig holds the mutex during a function only if the function's comment says so.
-// A function may be nil.
+// The functions Restart, Detach and Bend may be nil if the platform does not need them.
 type Platform[C, E any] struct {
 	// Name is the stand-in's name, for panics.
 	Name string

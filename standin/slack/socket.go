@@ -53,7 +53,7 @@ type socketTicket struct{ until time.Time }
 type socket struct {
 	id      int
 	out     []frame
-	wake    chan struct{} // signals that out changed; capacity 1
+	wake    chan struct{} // signals that the field out changed; capacity 1
 	stalled bool          // the connection is half-open: nothing is transmitted, and the server does not notice
 	cancel  context.CancelFunc
 }
@@ -221,8 +221,8 @@ func (s *Server) acknowledge(k *socket, data []byte) {
 	}
 }
 
-// writeSocket sends the messages in the socket's queue. When the duration life has passed, writeSocket asks the client
-// to reconnect.
+// writeSocket sends the messages in the socket's queue. After the time that the parameter life gives, writeSocket asks
+// the client to reconnect.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, life time.Duration, cut <-chan struct{}) {
 	warn, refresh := time.NewTimer(max(0, life-warnTime)), time.NewTimer(life)
 	defer warn.Stop()

@@ -82,8 +82,8 @@ func TestAcknowledgements(t *testing.T) {
 	})
 }
 
-// The app opens ten sockets. The server must send each envelope over exactly one of them, and refuse the eleventh
-// socket.
+// The app opens ten sockets. The server must send each envelope over exactly one of these sockets, and refuse the
+// eleventh socket.
 func TestManySockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -143,7 +143,7 @@ func TestTickets(t *testing.T) {
 }
 
 // A socket reaches the end of its life. The server must send a warning, then a request to reconnect, and then close the
-// socket. The server must deliver an event without an acknowledgement again, over any open socket.
+// socket. If the app does not acknowledge an event, the server must deliver the event again, over any open socket.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{SocketLife: time.Minute})

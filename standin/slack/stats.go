@@ -34,7 +34,7 @@ type Violation struct {
 	Detail  string    `json:"detail"`
 }
 
-// Violations counts the violations by kind. A correct client has none.
+// Violations counts the violations by kind. A correct client causes no violations.
 type Violations struct {
 	ByKind  map[string]int `json:"by_kind,omitempty"`
 	Details []Violation    `json:"details,omitempty"`
@@ -43,7 +43,7 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats contains the counters. The counters count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start of the server or from the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByError counts the responses with ok=false by their error code.

@@ -36,7 +36,7 @@ type User struct {
 	RealName string `json:"real_name"`
 	IsBot    bool   `json:"is_bot,omitempty"`
 	BotID    string `json:"bot_id,omitempty"`
-	// Team is the workspace of a person who uses a shared channel from another workspace. Empty means this
+	// Team is the workspace of a person who uses a shared channel from another workspace. An empty Team means this
 	// workspace.
 	Team   string `json:"team,omitempty"`
 	TZ     string `json:"tz,omitempty"`
@@ -187,7 +187,8 @@ func (s *Server) Archive(id string, archived bool) {
 // RemoveBot removes the bot from a channel.
 func (s *Server) RemoveBot(id string) { s.setBot(id, true) }
 
-// AddBot makes the bot a member of a channel. The event member_joined_channel reports this to the app.
+// AddBot makes the bot a member of a channel. The event member_joined_channel tells the app that the bot has become a
+// member.
 func (s *Server) AddBot(id string) { s.setBot(id, false) }
 
 func (s *Server) setBot(id string, out bool) {

@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// apiError is a response with ok=false. A method panics with an apiError; see package rig.
+// apiError is a response with ok=false. To refuse a call, a method panics with an apiError; see package rig.
 type apiError struct {
 	code        int
 	description string

@@ -12,7 +12,7 @@ import (
 	"telex/standin/rig"
 )
 
-// request is the state of an API call while the server executes the call. The method holds s.mu.
+// request is the state of an API call while the server executes the call. The method that executes the call holds s.mu.
 type request struct {
 	params
 	now  time.Time

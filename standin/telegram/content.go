@@ -27,7 +27,7 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 }
 
 // readMarkup reads the parameter reply_markup. readMarkup returns the inline keyboard. fixed means that the call
-// contains another kind of markup. The bot can't edit a message with such markup later.
+// contains another kind of markup. The bot can't edit a message with this other kind of markup later.
 func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 	var m struct {
 		Inline     *[][]Button `json:"inline_keyboard"`

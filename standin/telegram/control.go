@@ -54,7 +54,7 @@ func (s *Server) info() any {
 }
 
 // number reads an id from the parameter name of a query. If the parameter is missing, number parses the default value
-// in otherwise.
+// in the parameter otherwise.
 func number(query url.Values, name, otherwise string) (int64, error) {
 	n, err := strconv.ParseInt(cmp.Or(query.Get(name), otherwise), 10, 64)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Server) controlMenu(query url.Values) (any, error) {
 	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
-	return append([]Command{}, s.Menu(chat, user)...), nil // JSON: [], never null
+	return append([]Command{}, s.Menu(chat, user)...), nil // the JSON is [], never null
 }
 
 func (s *Server) controlHistory(query url.Values) (any, error) {

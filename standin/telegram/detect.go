@@ -8,7 +8,7 @@ import (
 )
 
 // These patterns match the links, mentions, commands and hashtags that Telegram itself detects in every text. In rare
-// cases, Telegram's detection differs.
+// cases, Telegram's own detection differs from these patterns.
 var (
 	mentionPattern = regexp.MustCompile(`(?:^|[^\w@/])(@\w{3,32})\b`)
 	commandPattern = regexp.MustCompile(`(?:^|[^\w/<>@])(/\w{1,64}(?:@\w{3,32})?)\b`)
@@ -17,9 +17,9 @@ var (
 		`(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|me|info|de|fr|uk|eu|ru|gov|edu|app|ai)\b(?:[/?#][^\s<>"'` + "`" + `]*)?)`)
 )
 
-// detect returns entities for the links, mentions, commands and hashtags in a text. detect leaves out what overlaps an
-// entity in given. Formats such as bold, and quotes, are an exception: they may lie inside what detect finds, or around
-// it.
+// detect returns entities for the links, mentions, commands and hashtags in a text. detect leaves out those that
+// overlap one of the given entities. Formats such as bold, and quotes, are an exception: they may lie inside an entity
+// that detect finds, or around it.
 func detect(text string, given []Entity) []Entity {
 	var found []Entity
 	if strings.ContainsAny(text, ".:") {

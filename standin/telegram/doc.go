@@ -90,9 +90,9 @@
 //
 // The bot receives the file_id of each file; for a large photo, also the file_id of a small copy. The bot downloads a
 // file with getFile and GET /file/bot<token>/<file_path>. getFile refuses files above 20 MB, and a link expires after
-// an hour. With file_size, the stand-in reports that size instead of the true one. With file_size -1, the stand-in
-// reports no size, not even in the headers of the download. Faults select downloads by the method "file". These faults
-// slow a download down, or break it off:
+// an hour. If the request contains file_size, the stand-in reports this size instead of the true one. If file_size is
+// -1, the stand-in reports no size, not even in the headers of the download. Faults select downloads by the method
+// "file". These faults slow a download down, or break it off:
 //
 //	{"method":"file","action":"drip","rate":100}      bytes per second
 //	{"method":"file","action":"cut_middle"}           after half of the content

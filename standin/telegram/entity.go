@@ -180,8 +180,8 @@ func fixText(text string, entities []Entity) formatted {
 }
 
 // normalizeFully trims and normalizes entities until nothing changes. normalizeFully may need several passes: normalize
-// splits entities, and a piece may begin with white space that must be trimmed. The loop ends, because each pass makes
-// entities shorter or fewer.
+// splits entities, and a piece may begin with white space that must be trimmed. The loop in normalizeFully ends,
+// because each pass makes entities shorter or fewer.
 func normalizeFully(units []uint16, entities []Entity) []Entity {
 	for {
 		before := slices.Clone(entities)
@@ -246,7 +246,8 @@ func trimEntities(units []uint16, entities []Entity) []Entity {
 	return kept
 }
 
-// trimText removes white space at the end of a text. At the start, trimText removes white space up to the first entity.
+// trimText removes white space at the end of a text. At the start of the text, trimText removes white space up to the
+// first entity.
 func trimText(units []uint16, entities []Entity) ([]uint16, []Entity) {
 	end := len(units)
 	for end > 0 && isBlank(units[end-1]) {

@@ -17,13 +17,13 @@ import (
 const ActNoMessageID = "no_message_id"
 
 // ActLate is an action of faults that only this stand-in has. With ActLate, the server closes the connection without a
-// response, and the call takes effect after Delay (or DelayMS). The limits count the call when it arrives.
+// response, and the call takes effect after Delay (or DelayMS). The rate limits count such a call when it arrives.
 const ActLate = "late"
 
 // Fault is a rule that selects calls, and describes what happens to them. Chat selects calls by their chat, and
-// Contains by their text or caption. Downloads have the method "file". Scope is the scope that a 429 closes: "global"
-// for all chats, or "" for the call's chat. RetryAfter is in whole seconds. A response with a Status of 500 or more has
-// an HTML body, except if Description is set.
+// Contains by their text or caption. Downloads have the method "file". Scope is the scope that a 429 closes, which is
+// "global" for all chats, or "" for the call's chat. RetryAfter is in whole seconds. A response with a Status of 500 or
+// more has an HTML body, except if Description is set.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.

@@ -206,7 +206,7 @@ func TestHangAndRestart(t *testing.T) {
 	})
 }
 
-// Failure F13: the client does not wait for the response. The request must take effect nevertheless.
+// Failure F13: the client does not wait for the response. The stand-in must execute the request nevertheless.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{Latency: time.Second})

@@ -112,7 +112,7 @@ func TestShownNames(t *testing.T) {
 }
 
 // TestDraftsShareTheBucket checks that a chat's drafts, messages, edits and files count against one limit, whether it
-// is published or hidden. A 429 for one of them must block the chat for all of them.
+// is published or hidden. A 429 for one of these calls must block the chat for all of them.
 func TestDraftsShareTheBucket(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hidden     telegram.Limits

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// With GrowingIDs, the stand-in must not use an id again after a restart or a Reset. Otherwise, a bot that keeps
-// running would mistake new messages for known ones.
+// With GrowingIDs, the stand-in must not use an id again after a restart or a Reset. If the stand-in used an id again,
+// a bot that keeps running would mistake new messages for known ones.
 func TestGrowingIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

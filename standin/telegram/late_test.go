@@ -9,9 +9,10 @@ import (
 	"telex/standin/telegram"
 )
 
-// The stand-in cuts the connection of sendMessage, and the call takes effect four seconds later. Only then does the
-// message get an id. Meanwhile, a message in another chat takes the next id, because these chats share one sequence of
-// ids. The test checks that the errors of edits show which ids exist in a chat, so that a bot can find its message.
+// The stand-in cuts the connection of sendMessage, and the call takes effect four seconds later. The message gets its
+// id only when the call takes effect. Before this moment, a message in another chat takes the next id, because these
+// chats share one sequence of ids. The test checks that the errors of edits show which ids exist in a chat, so that a
+// bot can find its message.
 func TestLateCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

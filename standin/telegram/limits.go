@@ -23,10 +23,10 @@ type Limits struct {
 	// GlobalPerSecond is the number of calls to all chats together that are allowed in any second.
 	GlobalPerSecond int `json:"global_per_second"`
 	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
-	// more than others. The default is 20 ms.
+	// more than others. The default of Jitter is 20 ms.
 	Jitter time.Duration `json:"jitter"`
-	// MinRetryAfter is the minimum retry_after of a 429 in seconds. The default is 1. In real groups, retry_after is 18 to
-	// 35 seconds.
+	// MinRetryAfter is the minimum retry_after of a 429 in seconds. The default of MinRetryAfter is 1. In real groups,
+	// retry_after is 18 to 35 seconds.
 	MinRetryAfter int `json:"min_retry_after"`
 }
 

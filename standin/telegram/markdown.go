@@ -40,7 +40,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 			p.pos += 2
 			lineStart = rest[1] == '\n'
 		case c == '\n':
-			// The quote ends here if the next line does not begin with a quote mark.
+			// The quote ends here if the next line does not begin with ">".
 			if !strings.HasPrefix(p.source[p.pos+1:], ">") {
 				p.endQuote()
 			}
@@ -63,7 +63,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 	return p.out.text.String(), p.out.entities
 }
 
-// startLine begins or continues a quote if the line begins with a quote mark. startLine reports whether the line does.
+// startLine begins or continues a quote if the line begins with ">". startLine reports whether the line does.
 func (p *markdownParser) startLine(rest string) bool {
 	separated := strings.HasPrefix(rest, "**>")
 	switch {
@@ -81,7 +81,7 @@ func (p *markdownParser) startLine(rest string) bool {
 	return true
 }
 
-// endQuote ends the quote. A spoiler mark "||" at the quote's end that begins no spoiler makes the quote expandable.
+// endQuote ends the quote. A spoiler delimiter "||" that ends a quote and begins no spoiler makes the quote expandable.
 func (p *markdownParser) endQuote() {
 	if p.quote == nil {
 		return
@@ -142,8 +142,8 @@ func (p *markdownParser) mark(rest string) {
 	panic(unparsable(`Character '%c' is reserved and must be escaped with the preceding '\'`, rest[0]))
 }
 
-// ends reports whether rest begins with the mark that ends the span. "__" always belongs to an underline, so the first
-// "_" of "__" does not end an italic span.
+// ends reports whether rest begins with the delimiter that ends the span. "__" always belongs to an underline, so the
+// first "_" of "__" does not end an italic span.
 func (p *markdownParser) ends(s markdownSpan, rest string) bool {
 	if s.mark == "_" && strings.HasPrefix(rest, "__") {
 		return false

@@ -74,7 +74,7 @@ func (c *Command) clean() {
 
 func (s *Server) getMyCommands(r *request) any {
 	key := s.menuKey(r)
-	return append([]Command{}, s.commands[key]...) // JSON: [], never null
+	return append([]Command{}, s.commands[key]...) // the JSON is [], never null
 }
 
 func (s *Server) deleteMyCommands(r *request) any {
@@ -104,7 +104,7 @@ func (s *Server) menuKey(r *request) menuKey {
 		rig.RefuseIf(name == "", cannot(`Can't find field "chat_id"`))
 		if key.scope == scopeMemberOfAChat {
 			rig.RefuseIf(len(scope.UserID) == 0, cannot(`Can't find field "user_id"`))
-			key.user, _ = strconv.ParseInt(idText(scope.UserID), 10, 64) // 0 if it is not a number
+			key.user, _ = strconv.ParseInt(idText(scope.UserID), 10, 64) // 0 if the id is not a number
 			rig.RefuseIf(key.user <= 0, cannot("Invalid user_id specified"))
 		}
 		c := s.findChat(name)

@@ -54,7 +54,7 @@ func (s *Server) sendMessage(r *request, c *chat) any {
 }
 
 // post counts a call that sends a message, and adds the message to the chat. Before post adds the message, post calls
-// complete, which may set further fields of the message.
+// the function complete, which may set further fields of the message.
 func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message)) any {
 	m := s.outgoing(r, c, f)
 	s.charge(r.now, c, r.call)
@@ -115,8 +115,8 @@ func (s *Server) editMessageCaption(r *request) any {
 	})
 }
 
-// edit replaces a message's content. fits reports whether the called method can edit this kind of message. If it can't,
-// the error is otherKind.
+// edit replaces a message's content. fits reports whether the called method can edit this kind of message. If the
+// method can't edit the message, edit refuses the call with the error otherKind.
 func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wanted func(*request) (v Version, fixed bool)) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")

@@ -35,8 +35,8 @@ func (s *Server) sendChatAction(r *request, c *chat) any {
 }
 
 // sendMessageDraft shows an ephemeral preview in a private chat. The limits count a draft like a sent message. The next
-// draft replaces this one, even if the two have different ids. A draft without a text shows the placeholder
-// "Thinking…". Source: https://core.telegram.org/bots/api#sendmessagedraft
+// draft in the same chat replaces this draft, even if the two drafts have different ids. A draft without a text shows
+// the placeholder "Thinking…". Source: https://core.telegram.org/bots/api#sendmessagedraft
 func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	return s.draft(r, c, func() Draft {
 		f := s.content(r, true)
@@ -45,7 +45,7 @@ func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	})
 }
 
-// draft shows the draft that content returns.
+// draft shows the draft that the function content returns.
 func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	badRequestIf(!c.private(), "TEXTDRAFT_PEER_INVALID")
 	id := r.integer("draft_id")

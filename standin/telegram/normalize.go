@@ -2,9 +2,9 @@ package telegram
 
 import "slices"
 
-// normalize converts sorted entities to Telegram's normal form. In this form, entities with the same format neither
-// touch nor overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. normalize
-// splits a bold or similar entity where the entity crosses the border of another one.
+// normalize converts sorted entities to Telegram's normal form. In the normal form, entities with the same format
+// neither touch nor overlap. Code contains no entities, links and code don't overlap, and quotes are not nested.
+// normalize splits a bold or similar entity where the entity crosses the border of another one.
 func normalize(entities []Entity) []Entity {
 	var quotes, solid, splits []Entity
 	for _, e := range entities {
@@ -49,7 +49,7 @@ func dropOverlapping(sorted []Entity) []Entity {
 // joinSame joins entities of the same type that touch or overlap.
 func joinSame(sorted []Entity) []Entity {
 	var kept []Entity
-	last := make(map[string]int) // index in kept of the last entity of each type
+	last := make(map[string]int) // for each type: the index in the list kept of the last entity
 	for _, e := range sorted {
 		if i, ok := last[e.Type]; ok && e.Offset <= kept[i].end() {
 			kept[i].Length = max(kept[i].end(), e.end()) - kept[i].Offset

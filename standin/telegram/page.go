@@ -10,7 +10,7 @@ import (
 var pageFiles embed.FS
 
 // servePage serves the chat page. The page loads nothing from other servers. The page's Content-Security-Policy makes
-// the browser enforce that.
+// the browser enforce this rule.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

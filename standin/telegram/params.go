@@ -34,8 +34,8 @@ func (p *params) flag(name string) bool {
 	return false
 }
 
-// object decodes a parameter that contains JSON. If the JSON is invalid, object refuses the call with refusal. object
-// returns false if the parameter is absent.
+// object decodes a parameter that contains JSON. If the JSON is invalid, object refuses the call with the error
+// refusal. object returns false if the parameter is absent.
 func (p *params) object(name string, into any, refusal *apiError) bool {
 	text := p.Values[name]
 	if strings.TrimSpace(text) == "" {

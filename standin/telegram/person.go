@@ -33,18 +33,18 @@ type Incoming struct {
 	Entities []Entity `json:"entities"`
 	// ThreadID is the id of a forum topic. Say creates the topic, and makes the chat a forum, if necessary.
 	ThreadID int `json:"thread_id"`
-	// ReplyTo is the message to which this one replies. Quote is the part of that message's text that the person
-	// selected.
+	// ReplyTo is the message to which this one replies. Quote is the part that the person selected of the text of the
+	// message to which this one replies.
 	ReplyTo int    `json:"reply_to"`
 	Quote   string `json:"quote"`
 	// If External is set, this message replies to a message in another chat, which External describes.
 	External *External `json:"external"`
-	// If EditOf is set, Say edits the person's message with this id. A file of that message stays.
+	// If EditOf is set, Say edits the person's message with this id. A file of the edited message stays.
 	EditOf int `json:"edit_of"`
 	// Attachment is the file of the message. If there is a file, Text is its caption.
 	Attachment
 	// Album contains several files. Each file becomes a message, and all of these messages have the same media_group_id.
-	// The first message has the caption.
+	// The first message of an album has the caption.
 	Album []Attachment `json:"album"`
 	// If Forward is set, the message is a forwarded one, and Forward is its origin.
 	Forward *Forward `json:"forward"`
@@ -243,7 +243,7 @@ func hasButton(keyboard [][]Button, data string) bool {
 }
 
 // Delete deletes a message as a person, who may also delete the bot's messages. As on Telegram, the bot receives no
-// update about it.
+// update about the deletion.
 func (s *Server) Delete(chatID int64, message int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

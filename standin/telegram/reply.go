@@ -39,7 +39,8 @@ func (in *Incoming) quotes(c *chat) bool {
 	}
 }
 
-// canQuote reports whether a reply may quote part: text must contain part, and part must not be too long.
+// canQuote reports whether a reply may quote a part of a text: the text must contain this part, and the part must not
+// be too long.
 func canQuote(text, part string) bool {
 	return strings.Contains(text, part) && textLength(part) <= maxQuote
 }

@@ -267,8 +267,8 @@ func (s *Server) sendRichMessageDraft(r *request, c *chat) any {
 	})
 }
 
-// SetRich sets whether the server supports rich messages. The default is true. A server without rich messages responds
-// with 404 to the methods for them, and ignores the parameter rich_message.
+// SetRich sets whether the server supports rich messages. By default, the server supports rich messages. A server
+// without rich messages responds with 404 to the methods for them, and ignores the parameter rich_message.
 func (s *Server) SetRich(known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

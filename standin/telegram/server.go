@@ -29,14 +29,14 @@ type Options struct {
 	Name string
 	// BotID is the bot's user id. 0 means the number in Token.
 	BotID int64
-	// Limits are the published limits. A call that exceeds them gets 429 and counts as a violation. A zero field means the
-	// value in PublishedLimits.
+	// Limits are the published limits. A call that exceeds a published limit gets 429 and counts as a violation. A zero
+	// field means the value in PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them gets 429,
-	// but is not a violation. A zero field means no limit.
+	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds a hidden limit
+	// gets 429, but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of this time. A long poll takes this time in
-	// addition to the time for which it waits for updates.
+	// Latency is the duration of each call. Each call takes effect after half of the latency. A long poll takes the
+	// latency in addition to the time for which it waits for updates.
 	Latency time.Duration
 	// ReadAll disables privacy mode: the bot sees all messages of groups.
 	ReadAll bool
@@ -120,7 +120,7 @@ func New(opts Options) *Server {
 // Token returns the valid token.
 func (s *Server) Token() string { return *s.token.Load() }
 
-// SetToken replaces the bot's token, as @BotFather can do. From then on, the API refuses the old token.
+// SetToken replaces the bot's token, as @BotFather can do. After SetToken, the API refuses the old token.
 func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
 // Bot returns the bot's user.

@@ -26,7 +26,7 @@ type Violation struct {
 	Detail string    `json:"detail"`
 }
 
-// Violations counts the violations. A correct client has none.
+// Violations counts the violations. A correct client causes no violations.
 type Violations struct {
 	OverLimit       int         `json:"over_limit"`
 	BlockedCalls    int         `json:"blocked_calls"`
@@ -37,7 +37,7 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.SurplusEntities }
 
-// Stats contains the counters. The counters count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start of the server or from the last Reset.
 type Stats struct {
 	rig.Stats
 	// Messages, Edits, Drafts, Deletes, Actions and Reactions count the bot's calls that took effect.

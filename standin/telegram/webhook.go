@@ -217,7 +217,7 @@ func (s *Server) deliverOnce(h *webhook, u *wireUpdate) {
 	}
 	s.deliveries = append(s.deliveries, d)
 	if h.ctx.Err() != nil {
-		return // the webhook was removed meanwhile
+		return // the webhook was removed during this attempt
 	}
 	h.busy--
 	i := slices.IndexFunc(s.updates.pending, func(p pendingUpdate) bool { return p.update == u })
@@ -244,8 +244,8 @@ func (h *webhook) signal() {
 	}
 }
 
-// postUpdate posts an update to the bot's webhook. If this fails, wait is the time that the bot's response requests
-// before the next attempt.
+// postUpdate posts an update to the bot's webhook. If the delivery fails, wait is the time that the bot's response
+// requests before the next attempt.
 func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(h.ctx, webhookTimeout)
 	defer cancel()
@@ -267,7 +267,7 @@ func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Du
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // ignore errors, because only the status matters
 	_ = resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is not a number
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if the header is not a number
 		wait = min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
 		return resp.StatusCode, wait, fmt.Errorf("Wrong response from the webhook: %s", resp.Status) //nolint:staticcheck // the same
 	}

@@ -64,7 +64,7 @@ func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 }
 
-// webhook serves a bot's webhook over an in-memory network, and a stand-in that delivers to it.
+// webhook serves a bot's webhook over an in-memory network, and a stand-in that delivers updates to this webhook.
 func webhook(t *testing.T, h *hooked) *client {
 	t.Helper()
 	l := memnet.Listen()
@@ -121,7 +121,7 @@ func TestWebhookDelivers(t *testing.T) {
 }
 
 // The webhook refuses an update seven times. The test checks that the server repeats the delivery after growing waits,
-// and that meanwhile only the updates of the same chat wait.
+// and that during these waits only the updates of the same chat wait.
 func TestWebhookRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hooked{answer: func(text string, nth int) int {

@@ -29,7 +29,7 @@ type watcher[E any] struct {
 	mu    sync.Mutex
 	queue []event[E]
 	ended bool
-	wake  chan struct{} // capacity 1: signals a change of queue or ended
+	wake  chan struct{} // signals that the field queue or ended changed; capacity 1
 }
 
 func (w *watcher[E]) push(e event[E]) {
@@ -60,8 +60,8 @@ func (w *watcher[E]) drain() (events []event[E], ended bool) {
 	return events, w.ended
 }
 
-// Publish sends an event to all watchers. Publish calls build with the event's number to make the event, but only if
-// there is a watcher. The event must not share memory with the stand-in.
+// Publish sends an event to all watchers. Publish calls the function build with the event's number to make the event,
+// but only if there is a watcher. The event must not share memory with the stand-in.
 func (h *Hub[E]) Publish(build func(seq int64) E) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,8 +105,8 @@ func (h *Hub[E]) enter() (w *watcher[E], leave func()) {
 	}
 }
 
-// Watch returns all events from now on, until ctx ends or the hub closes. The sequence can be read only once. A read
-// waits for the next event. Unread events stay in memory until ctx ends.
+// Watch returns all events from now on, until ctx ends or the hub closes. The sequence can be read only once. Each read
+// from the sequence waits for the next event. Unread events stay in memory until ctx ends.
 func (h *Hub[E]) Watch(ctx context.Context) iter.Seq[E] {
 	w, leave := h.enter()
 	stop := context.AfterFunc(ctx, leave)

@@ -23,8 +23,8 @@ const (
 	methodDelete   = "deleteMedia"
 	methodDownload = "download"
 	methodNumber   = "getPhoneNumber"
-	// methodEdit is the name of every attempt to change or delete a sent message. WhatsApp's API has no method for
-	// this.
+	// methodEdit is the name of every attempt to change or delete a sent message. WhatsApp's API has no method that
+	// changes or deletes a sent message.
 	methodEdit    = "edit"
 	methodUnknown = "unknown"
 )
@@ -53,8 +53,8 @@ type request struct {
 	id     string // id of the object that the path names
 	fields fields // fields of a JSON body
 	form   rig.Form
-	// malformed is the error of a request that can't be decoded or that no method accepts. It is nil for all other
-	// requests.
+	// malformed is the error of a request that can't be decoded or that no method accepts. The field malformed is nil for
+	// all other requests.
 	malformed *apiError
 }
 
@@ -208,7 +208,7 @@ func (s *Server) invoke(r *request) rig.Answer {
 	if a, ok := result.(rig.Answer); ok {
 		return a
 	}
-	return reply(http.StatusOK, result.(object)) //nolint:forcetypeassert,errcheck // methods return nothing else
+	return reply(http.StatusOK, result.(object)) //nolint:forcetypeassert,errcheck // methods return only objects
 }
 
 // dispatch runs a call. The caller holds s.mu.

@@ -10,7 +10,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// buttons returns the body of a message with reply buttons. Each button is "id=title".
+// buttons returns the body of a message with reply buttons. Each button in list has the form "id=title".
 func buttons(body, more string, list ...string) string {
 	made := make([]string, len(list))
 	for i, b := range list {

@@ -79,7 +79,8 @@ type pendingDelivery struct {
 	// Each channel in before is closed after the first attempt to deliver an earlier webhook about the same people.
 	// The delivery waits for all of these channels, so that webhooks arrive in order.
 	before []<-chan struct{}
-	// tried must be called after the first attempt. Then the next webhook about the same people no longer waits.
+	// tried must be called after the first attempt. After this call, the next webhook about the same people no longer
+	// waits.
 	tried func()
 }
 

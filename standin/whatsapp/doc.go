@@ -49,7 +49,7 @@
 // those that are sent again or delayed by a fault. With Options.BatchWindow, one request may contain several webhooks,
 // as several entries, changes and messages.
 //
-// Numbers that WhatsApp does not publish are assumptions. Comments mark them as such.
+// Numbers that WhatsApp does not publish are assumptions. The comments mark these numbers as assumptions.
 //
 // # What is missing
 //

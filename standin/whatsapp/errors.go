@@ -32,7 +32,7 @@ const (
 	CodeTemplate      = 132001 // there is no such template
 )
 
-// apiError is a response that refuses a call. A method panics with an apiError; see package rig.
+// apiError is a response that refuses a call. To refuse a call, a method panics with an apiError; see package rig.
 type apiError struct {
 	status  int
 	kind    string // OAuthException if empty
@@ -43,7 +43,8 @@ type apiError struct {
 	details string
 }
 
-// knownErrors returns the errors that have a fixed title, by code. Each has its HTTP status, title and default details.
+// knownErrors returns the errors that have a fixed title, by code. Each of these errors has its own HTTP status, title
+// and default details.
 func knownErrors() map[int]apiError {
 	const later = "Please retry later."
 	return map[int]apiError{

@@ -12,8 +12,8 @@ import (
 )
 
 // Actions of faults that hit webhooks. The Method of such a fault is message, status, or "message|status" for both
-// kinds. The action fault.Latency can also hit a webhook. It then delays this webhook and later ones about the same
-// person.
+// kinds. The action fault.Latency can also hit a webhook. The action then delays this webhook and later ones about the
+// same person.
 const (
 	// ActDrop loses a request that delivers a webhook, so that the server sends the webhook again.
 	ActDrop = "drop"
@@ -31,8 +31,8 @@ const (
 // but no webhooks. Channel selects calls by the business-scoped user id. Contains selects calls by the text of their
 // message, and webhooks by their body. The action fault.Error responds with the error that Code names. The action
 // fault.RateLimit responds with the error Code, or 130429 if Code is 0, and blocks calls under the limit of that error
-// for RetryAfter seconds. As in WhatsApp's API, the response does not contain this time. The response of fault.Status
-// has an HTML body.
+// for RetryAfter seconds. As in WhatsApp's API, the response does not say how long the calls are blocked. The response
+// of fault.Status has an HTML body.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.

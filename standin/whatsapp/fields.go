@@ -46,7 +46,7 @@ func (f fields) has(name string) bool {
 	return ok && string(raw) != "null"
 }
 
-// only refuses the call if the object has parameters besides names.
+// only checks the parameters of the object: it refuses the call if there is a parameter that is not in names.
 func (f fields) only(names ...string) {
 	for _, name := range sortedKeys(f.values) {
 		if slices.Contains(names, name) {

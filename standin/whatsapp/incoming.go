@@ -18,7 +18,8 @@ type Incoming struct {
 	User string `json:"user"`
 	Text string `json:"text"` // the text, or the caption of File
 	File *Media `json:"file"`
-	// Location and Contacts are the content of a location or contacts message. The webhook contains them unchanged.
+	// Location and Contacts are the content of a location or contacts message. The webhook contains Location and Contacts
+	// unchanged.
 	Location map[string]any   `json:"location"`
 	Contacts []map[string]any `json:"contacts"`
 	// Unsupported is the name of a kind of message that WhatsApp's API does not support, such as poll_creation.
@@ -34,7 +35,7 @@ type Media struct {
 	// Type is image, audio, voice, video, document or sticker.
 	Type string `json:"type"`
 	Name string `json:"filename"` // file name of a document
-	// Mime is the media type. Empty means the media type that WhatsApp usually sends for Type.
+	// Mime is the media type. If Mime is empty, the webhook contains the media type that WhatsApp usually sends for Type.
 	Mime    string `json:"mime_type"`
 	Content []byte `json:"content"` // base64 in JSON
 	// Size is the size in bytes that the stand-in reports to the business; 0 means the true size.
@@ -147,7 +148,7 @@ func (s *Server) receiveFile(in Media) (file receivedFile, voice bool, err error
 // because WhatsApp "gradually releases" this property and asks apps not to rely on it.
 func mediaItem(kind string, v *Version, voice bool) object {
 	f := v.File
-	sum, _ := hex.DecodeString(f.SHA256) // storeFile encoded it, so it is valid
+	sum, _ := hex.DecodeString(f.SHA256) // storeFile encoded the hash, so the hash is valid
 	item := object{
 		"mime_type": f.Mime, "sha256": base64.StdEncoding.EncodeToString(sum), "id": f.ID,
 	}
@@ -188,8 +189,8 @@ func (s *Server) receive(c *conversation, m *Message, v Version, item, context o
 	s.sendMessageWebhook(c, m.ID, item, context)
 }
 
-// recordActivity records that a person wrote, reacted or pressed a button. From then on, the business may write for 24
-// hours, and the person has read all messages so far.
+// recordActivity records that a person wrote, reacted or pressed a button. After such an action, the business may write
+// for 24 hours, and the person has read all messages so far.
 func (s *Server) recordActivity(c *conversation, now time.Time) {
 	c.last = now
 	s.readAll(c)

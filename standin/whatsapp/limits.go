@@ -18,9 +18,9 @@ type Limits struct {
 	// people, but never refuses them. Source:
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	PerSecond int `json:"per_second"`
-	// PairInterval is the average minimum time between messages to one person. PairBurst is the number of messages that the
-	// business may send without this wait. WhatsApp documents the error, but not the numbers, which are from secondary
-	// sources.
+	// PairInterval is the average minimum time between messages to one person. PairBurst is the number of messages that
+	// the business may send without waiting for PairInterval. WhatsApp documents the error, but not the numbers, which are
+	// from secondary sources.
 	PairInterval time.Duration `json:"pair_interval"`
 	PairBurst    int           `json:"pair_burst"`
 	// PairWindow, if positive, is the time within which the business must send all messages of a burst. After this time,
@@ -31,7 +31,7 @@ type Limits struct {
 	// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
 	AccountPerHour int `json:"account_per_hour"`
 	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
-	// more than others. The default is 20 ms.
+	// more than others. The default of Jitter is 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 
@@ -123,7 +123,7 @@ func (s *Server) SetLimits(published, hidden Limits) {
 }
 
 // charge counts a call in scopes. charge refuses the call if the call exceeds the limit of a scope, or if a fault has
-// blocked a scope. The error has the code that belongs to the limit of that scope.
+// blocked a scope. The error of the refused call has the code that belongs to the limit of this scope.
 func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	refusal := s.limiter.Closed(r.now, scopes...)
 	if refusal == nil {

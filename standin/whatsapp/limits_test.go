@@ -45,8 +45,8 @@ func TestPairRate(t *testing.T) {
 	})
 }
 
-// TestPairWindow checks that the client must send all messages of a burst within PairWindow. After that, the client
-// must wait PairInterval for each message of the burst.
+// TestPairWindow checks that the client must send all messages of a burst within PairWindow. After the burst, the
+// client must wait PairInterval for each message of the burst.
 func TestPairWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{Limits: whatsapp.Limits{PairWindow: 6 * time.Second}})
@@ -81,7 +81,8 @@ func TestPairWindow(t *testing.T) {
 	})
 }
 
-// TestThroughput checks the limit of 80 messages per second for all people together. Messages from people count, too.
+// TestThroughput checks the limit of 80 messages per second for all people together. Messages that people send must
+// count against this limit, too.
 func TestThroughput(t *testing.T) {
 	for _, coexistence := range []bool{false, true} {
 		t.Run(strconv.FormatBool(coexistence), func(t *testing.T) {

@@ -41,7 +41,7 @@ type File struct {
 	Content []byte `json:"-"`
 }
 
-// media is a stored file. The id of the file is valid until expires.
+// media is a stored file. The id of the file is valid until the time in the field expires.
 type media struct {
 	File
 	expires time.Time
@@ -113,7 +113,7 @@ func (s *Server) upload(r *request) any {
 	return object{"id": s.storeFile(File{Name: path.Base(file.Name), Mime: file.Type, Content: file.Data}, r.now.Add(uploadLifetime)).ID}
 }
 
-// storeFile stores a file under a new id. The id is valid until expires.
+// storeFile stores a file under a new id. The id is valid until the time in the parameter expires.
 func (s *Server) storeFile(f File, expires time.Time) *File {
 	s.serial++
 	f.ID = fmt.Sprintf("1%015d", s.serial)

@@ -57,13 +57,13 @@ type Options struct {
 	// Coexistence means that the number is also used in the WhatsApp Business app. With Coexistence, webhooks report
 	// people's edits and deletions, and the number may send and receive 20 messages per second.
 	Coexistence bool
-	// Limits are the published limits. The server refuses a call that exceeds them, and counts it as a violation. A zero
-	// field means the value in PublishedLimits.
+	// Limits are the published limits. The server refuses a call that exceeds a published limit, and counts the call as a
+	// violation. A zero field means the value in PublishedLimits.
 	Limits Limits
 	// Hidden are lower limits that the server enforces although they are not published. The server refuses a call that
-	// exceeds them, but does not count a violation. A zero field means no limit.
+	// exceeds a hidden limit, but does not count a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of this time.
+	// Latency is the duration of each call. Each call takes effect after half of the latency.
 	Latency time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger

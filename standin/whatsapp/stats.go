@@ -12,7 +12,8 @@ import (
 const (
 	// OverLimit is a call that exceeds a published limit.
 	OverLimit = "over_limit"
-	// EditAttempt is an attempt to change or delete a sent message. WhatsApp's API has no method for this.
+	// EditAttempt is an attempt to change or delete a sent message. WhatsApp's API has no method that changes or deletes a
+	// sent message.
 	EditAttempt = "edit_attempt"
 	// BadReference is a reply to a message that is not in the conversation.
 	BadReference = "bad_reference"
@@ -27,7 +28,7 @@ type Violation struct {
 	Detail string    `json:"detail"`
 }
 
-// Violations counts the violations by kind. A correct client has none.
+// Violations counts the violations by kind. A correct client causes no violations.
 type Violations struct {
 	ByKind  map[string]int `json:"by_kind,omitempty"`
 	Details []Violation    `json:"details,omitempty"`
@@ -36,7 +37,7 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats contains the counters. The counters count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start of the server or from the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByCode counts the error responses by their error code.
@@ -47,7 +48,7 @@ type Stats struct {
 	Reads     int `json:"reads"`
 	Typings   int `json:"typings"`
 	Uploads   int `json:"uploads"`
-	// EditAttempts counts the attempts to change or delete a sent message. The server refuses all of them.
+	// EditAttempts counts the attempts to change or delete a sent message. The server refuses all of these attempts.
 	EditAttempts int `json:"edit_attempts"`
 	// Failed counts the messages that the server accepted and then did not deliver.
 	Failed int `json:"failed"`

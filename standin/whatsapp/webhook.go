@@ -32,8 +32,8 @@ const (
 	maxAnswer = 1 << 20
 )
 
-// Sign returns the signature of a webhook: "sha256=" and the HMAC-SHA256 of the body in hexadecimal digits. Source:
-// https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads
+// Sign returns the signature of a webhook, which consists of "sha256=" and the HMAC-SHA256 of the body in hexadecimal
+// digits. Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads
 func Sign(secret string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
@@ -165,8 +165,8 @@ func (s *Server) sendFailure(to recipient, out *outgoing, e *apiError) {
 	s.notify(&webhookItem{user: to.user, message: out.ID, kind: kindStatus, item: item})
 }
 
-// SetCallback makes the handshake with the app at target. If that succeeds, the server posts webhooks to this URL. With
-// an empty URL, webhooks are lost.
+// SetCallback makes the handshake with the app at target. If the handshake succeeds, the server posts webhooks to this
+// URL. With an empty URL, webhooks are lost.
 func (s *Server) SetCallback(ctx context.Context, target string) error {
 	if target != "" {
 		if err := s.Verify(ctx, target, s.opts.VerifyToken); err != nil {
@@ -262,7 +262,7 @@ func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fau
 // wait waits for d. wait returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool { return waitOr(ctx, d, nil) }
 
-// waitOr waits like wait, but also returns when now is closed.
+// waitOr waits like wait, but also returns when the channel now is closed.
 func waitOr(ctx context.Context, d time.Duration, now <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -107,7 +107,7 @@ func TestRedeliver(t *testing.T) {
 }
 
 // TestOrder checks that webhooks about one person arrive in order, even if the app is slow. Webhooks about other people
-// must not wait for them.
+// must not wait for these webhooks.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -167,8 +167,9 @@ func TestWebhookFaults(t *testing.T) {
 				t.Errorf("%s: not signed", text)
 			}
 		}
-		// The first request with b is lost, so the server repeats it at once. The server delays d by 2 s, so e and f arrive
-		// after d. Other webhooks do not wait for c, but c is only one second late. The server sends a again after a minute.
+		// The first request with the webhook b is lost, so the server repeats this request at once. The server delays the
+		// webhook d by 2 s, so e and f arrive after d. Other webhooks do not wait for the webhook c, which is only one second
+		// late. The server sends the webhook a again after a minute.
 		if got := texts.String(); got != "abcdefa" {
 			t.Errorf("got %q, want %q", got, "abcdefa")
 		}
