@@ -20,8 +20,8 @@ func (a *adapter) Profile(chat.Target) chat.Profile { return a.l.w.s.profile }
 
 func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.dialect() }
 
-// Run passes the updates that contain people's messages to accept. Like a real platform, Run first delivers some older
-// updates again. If the gateway does not accept an update, Run delivers the update again.
+// Run passes the updates that contain people's messages to the function accept. Like a real platform, Run first
+// delivers some older updates again. If the gateway does not accept an update, Run delivers the update again.
 func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
 	a.l.learn(from.Sent)

@@ -23,7 +23,7 @@ func (l *life) clock() time.Duration {
 	return 0
 }
 
-// moved adds the duration by to every timestamp in body, which is JSON.
+// moved returns body, which is JSON, after adding the duration in the parameter by to every timestamp.
 func moved(body []byte, by time.Duration) []byte {
 	if by == 0 {
 		return body
@@ -40,7 +40,7 @@ func moved(body []byte, by time.Duration) []byte {
 // written returns body, which is JSON, with the timestamps that the process would write according to its own clock.
 func (k *keeper) written(body []byte) []byte { return moved(body, k.l.clock()) }
 
-// readTurns returns turns with the timestamps that the process would read according to its own clock.
+// readTurns returns the given turns with the timestamps that the process would read according to its own clock.
 func (k *keeper) readTurns(turns []chat.Turn) []chat.Turn {
 	for i := range turns {
 		t := &turns[i]

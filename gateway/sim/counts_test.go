@@ -76,17 +76,17 @@ func situationsOfReplicas() []string {
 	}
 }
 
-// enough is the number of schedules after which each situation, except a rare one, must have occurred.
+// The constant enough is the number of schedules after which each situation, except a rare one, must have occurred.
 const enough = 800
 
-// all is the number of schedules after which each rare situation must have occurred. After so many schedules, the judge
-// must also have used each exception, except those of rareExceptions. An exception that no schedule needs could hide
-// real faults.
+// The constant all is the number of schedules after which each rare situation must have occurred. After so many
+// schedules, the judge must also have used each exception, except those of rareExceptions. An exception that no
+// schedule needs could hide real faults.
 const all = 22_500
 
 // missing returns the situations that should have occurred and did not. If replicas is true, missing also checks the
-// situations of schedules with replicas. missing returns nothing if fewer than enough schedules were played, or if a
-// kind of platform had no schedule.
+// situations of schedules with replicas. missing returns nothing if fewer schedules were played than the constant
+// enough says, or if a kind of platform had no schedule.
 func (t *total) missing(replicas bool) (none []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

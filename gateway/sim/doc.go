@@ -7,15 +7,15 @@
 //	               └ kills, restarts, outages, what people write  ┘                            │
 //	                                                                             judge <───────┘
 //
-// The simulated platform enforces rate limits and length limits like a real one, and injects faults. The person records
-// every version of every message. The judge does not use the gateway's code. The judge compares the questions, the
-// model's text and the visible messages, and counts the exceptions that the design allows. Package sim is not part of
-// the telex binary.
+// The simulated platform enforces rate limits and length limits like a real one, and injects faults. The simulated
+// person records every version of every message. The judge does not use the gateway's code. The judge compares the
+// questions, the model's text and the visible messages, and counts the exceptions that the design allows. Package sim
+// is not part of the telex binary.
 //
-// In half of the schedules, the real agent runs between the gateway and the script, which imitates the model. The model
-// calls tools, and calls that change something wait for approval. The person answers the visible questions for approval
-// once, twice, too late, or not at all. The judge checks that each tool call took effect only if it was approved, and
-// that the reported result of the call is true.
+// In half of the schedules, the real agent runs between the gateway and the script, which imitates the model. In these
+// schedules, the model calls tools, and tool calls that change something wait for approval. The simulated person
+// answers the visible questions for approval once, twice, too late, or not at all. The judge checks that each tool call
+// took effect only if it was approved, and that the reported result of the call is true.
 //
 // In some schedules, several gateways share the store. Schedules with several gateways kill and pause gateways, cut
 // gateways off from the store or the platform, and drop signals and responses. A process that has lost its lease counts

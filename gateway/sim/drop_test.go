@@ -13,7 +13,7 @@ import (
 const mostLines = 5
 
 // mayDrop reports whether message n may stay without an answer. For example, a later command may have cancelled the
-// message. Another possible reason is that the bot sent a line shortly before that answers message n, too.
+// message. The bot may also have sent, shortly before, a line that answers message n, too.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {
@@ -64,8 +64,8 @@ func (w *world) decidesAny(m *written) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return w.decides(m, q, m.decides-1) })
 }
 
-// stopsVisibly reports whether command m stopped a reply with visible text. The bot then shows a mark below the text,
-// and this mark is the answer to the command.
+// stopsVisibly reports whether command m stopped a reply with visible text. The bot then shows "(stopped)" below the
+// text, which is the answer to the command.
 func (w *world) stopsVisibly(m *written) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		runs := !t.begun[0].at.After(m.accepted) && (t.ended.IsZero() || !t.ended.Before(m.accepted))

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// at plays a schedule many times. Each time, one event of the schedule happens at a different time, because the tested
-// situation occurs only at some of these times.
+// The function at plays a schedule many times. Each time, one event of the schedule happens at a different time,
+// because the tested situation occurs only at some of these times.
 func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when time.Duration)) {
 	t.Helper()
 	t.Parallel()
@@ -86,8 +86,8 @@ func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	})
 }
 
-// D1: a person stops an answer while its final text replaces a longer preview. A draft that still waits for the budget
-// belongs to the discarded text, so the bot must not send this draft.
+// D1: a person stops an answer while the bot replaces a longer preview with the final text. A draft that still waits
+// for the budget belongs to the discarded text, so the bot must not send this draft.
 func TestRegressionStoppedBeforeADraftOfAnotherText(t *testing.T) {
 	at(t, 4050*time.Millisecond, 4600*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		for _, final := range []string{"a0w0x", numbered(6), numbered(14)} {

@@ -157,8 +157,8 @@ func rareExceptions() map[exception]schedule {
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
 	// Only calls for the second message fail, so the first message can show the final text.
 	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}}
-	// In the schedules that stopped returns, the create call for the second message of the first answer fails. The
-	// failed call takes effect late, or never.
+	// In the schedules that the function stopped returns, the create call for the second message of the first answer
+	// fails. The failed call takes effect late, or never.
 	stopped := func(create fault, says ...time.Duration) schedule {
 		s := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
 		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond

@@ -70,8 +70,8 @@ func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
 	}
 }
 
-// A person answers a question for approval with "yes" at the moment at which the question's time limit ends. The yes
-// may come in time or too late.
+// A person answers a question for approval with "yes" at the moment at which the question's time limit ends. The
+// person's "yes" may come in time or too late.
 func TestFairYesInTheLastMoment(t *testing.T) {
 	t.Parallel()
 	for n := range 300 { // repeated, because the race is rare

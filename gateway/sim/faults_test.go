@@ -48,7 +48,7 @@ func (k kind) faults() []string {
 	return list
 }
 
-// kill kills a process or stops it gracefully.
+// The type kill describes an event that kills a process or stops it gracefully.
 type kill struct {
 	where string
 	n     int           // number of the call or the write, counted from the start of the schedule

@@ -213,7 +213,7 @@ func (w *world) disturbed(t *turnLog) bool {
 	return taken
 }
 
-// standing returns the visible messages of a turn's reply, except those that are excused.
+// standing returns the visible messages of a turn's reply, except those for which the method excused returns true.
 func (w *world) standing(t *turnLog) (out []*message) {
 	for _, m := range w.person.of(t.id) {
 		if m.stands() && !w.excused(m) {

@@ -86,8 +86,8 @@ func (l *life) isDead() bool {
 // diedAt reports whether the process died at or before the given time. The caller holds world.mu.
 func (l *life) diedAt(at time.Time) bool { return !l.died.IsZero() && !l.died.After(at) }
 
-// die kills the process. From now on, nothing that the process does has an effect. After the duration k.down, another
-// process starts in the same slot.
+// die kills the process. After a call of die, nothing that the process does has an effect. After the duration k.down,
+// another process starts in the same slot.
 func (l *life) die(k *kill) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -167,8 +167,8 @@ func (w *world) alive(slot int) *life {
 	}
 }
 
-// killAt returns the kill that the schedule contains for the call or write with number n at the moment called where, or
-// nil. killAt returns each kill only once.
+// killAt returns the kill that the schedule contains for the call or write with number n, at the moment that the
+// parameter where names. If there is none, killAt returns nil. killAt returns each kill only once.
 func (w *world) killAt(n int, where string) *kill {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -372,7 +372,7 @@ func paced(a answer, d time.Duration) answer {
 	return a
 }
 
-// ending makes the model pause for d before the last word of answer a, so that a preview shows all other words.
+// ending returns answer a with a pause of the duration d before the last word, so that a preview shows all other words.
 func ending(a answer, d time.Duration) answer {
 	a.deltas[len(a.deltas)-1].after = d
 	return a

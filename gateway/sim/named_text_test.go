@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// marked returns an answer of the model with the Markdown src. shown is the text that people must see for this
-// Markdown.
+// marked returns an answer of the model with the Markdown src. The parameter shown is the text that people must see for
+// this Markdown.
 func marked(src, shown string) answer {
 	a := talk(src)
 	a.shown = shown

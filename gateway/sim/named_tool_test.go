@@ -45,7 +45,7 @@ func TestNamedTools(t *testing.T) {
 		does    []reaction
 		want    []string // the visible texts in the private chat
 		effects int
-		counted string // the situation that must have been counted
+		counted string // the situation that must have occurred (see the type counts)
 	}{
 		{
 			name: "approved", tools: []string{look, change}, does: []reaction{{kind: doApprove, after: second}}, want: []string{text}, effects: 1,

@@ -21,7 +21,7 @@ type mixUp uint8
 const (
 	noMixUp      mixUp = iota
 	foundByOther       // the search took this message for a message of another reply with the same text
-	takenByOther       // the search replaced the text of this message, because the message's id was not known yet
+	takenByOther       // the search, which makes edits, replaced this message's text, because its id was not known yet
 )
 
 // message is one message in a chat, with all versions that a person saw.
@@ -77,7 +77,8 @@ func (p *person) message(ref chat.MessageRef) *message {
 	return p.messages[i]
 }
 
-// keyed returns the message that a create call with this key made less than the duration lately ago, or nil.
+// keyed returns the message that a create call with this key has made. If there is no such message, or if it is older
+// than the duration lately, keyed returns nil.
 func (p *person) keyed(to chat.ChatID, key string, lately time.Duration) *message {
 	for _, m := range p.messages {
 		if m.chat == to && m.key() == key && time.Since(m.made) < lately {
@@ -87,7 +88,7 @@ func (p *person) keyed(to chat.ChatID, key string, lately time.Duration) *messag
 	return nil
 }
 
-// of returns the messages of a turn's reply in the order in which the person received them.
+// The method of returns the messages of a turn's reply in the order in which the person received them.
 func (p *person) of(turn string) (out []*message) {
 	for _, m := range p.messages {
 		if m.turn == turn && !apart(m.key()) {
@@ -97,7 +98,7 @@ func (p *person) of(turn string) (out []*message) {
 	return out
 }
 
-// apart returns the separate question messages of a turn, which are not part of its reply.
+// The method apart returns the separate question messages of a turn, which are not part of the turn's reply.
 func (p *person) apart(turn string) (out []*message) {
 	for _, m := range p.messages {
 		if m.turn == turn && apart(m.key()) {

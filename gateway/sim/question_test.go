@@ -42,8 +42,8 @@ type reaction struct {
 // admin is a person with the right to decide all questions, who writes nothing else.
 const admin chat.UserID = "root"
 
-// What people do after seeing a question for approval. doOld presses a button of an earlier question that the person
-// has seen.
+// What people do after seeing a question for approval. With doOld, the person presses a button of an earlier question
+// that the person has seen.
 const (
 	doApprove = "approve"
 	doAlways  = "always"
@@ -257,7 +257,7 @@ func (w *world) look(m *message) {
 	}
 }
 
-// later runs a function after the time d. The schedule does not end before the function has run.
+// The method later runs a function after the time d. The schedule does not end before the function has run.
 func (w *world) later(d time.Duration, do func()) {
 	w.thinking++
 	time.AfterFunc(d, func() {

@@ -291,8 +291,8 @@ func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
 	perform(t, s)
 }
 
-// D14: /undo removes an answer that an earlier process left unfinished. The visible text of the answer stays, and
-// another message with its text is still missing. The missing message must appear above the answer to the next
+// D14: /undo removes an answer that an earlier process left unfinished. The text that people have seen must stay, but
+// one of the messages with this text is still missing. The missing message must appear above the answer to the next
 // question, even if the platform first refuses the missing message.
 func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 	t.Parallel()
@@ -383,9 +383,10 @@ func TestRegressionStoppedWhileSurplusIsDeleted(t *testing.T) {
 	equal(t, "what the person sees", w.see(0), []string{token(0, 0), "Stopped."})
 }
 
-// D1: a process stops gracefully while only a draft is visible. The process sends the draft's text with the stop mark,
-// and the platform returns no id. If this text is exactly the first part of the answer, the next process continues the
-// answer below. People then see the whole answer once, but nobody can remove the mark.
+// D1: a process stops gracefully while only a draft is visible. The process sends the draft's text, followed by
+// "(stopped)", as a message, and the platform returns no id. If the draft's text is exactly the first part of the
+// answer, the next process continues the answer in another message. The word "(stopped)" then stays in the middle of
+// the answer, because the bot can't edit a message without an id.
 func TestRegressionStopMarkOfAMessageWithoutID(t *testing.T) {
 	t.Parallel()
 	before, after, _ := strings.Cut(numbered(20), " a0w8x")

@@ -9,8 +9,7 @@ import (
 
 // The checks in this file find calls that send a text again although the message already shows it.
 
-// The gateway gives up a reply for a while. givenUpFor is the minimum time after which it tries again to show the
-// reply.
+// If the gateway stops trying to show a reply for a while, givenUpFor is the minimum time until it tries again.
 const givenUpFor = 10 * time.Minute
 
 // runAt returns how often processes had begun the turn of call c when the call was made.
@@ -42,7 +41,7 @@ func (w *world) mayBeOverwritten(c *call, before time.Time) bool {
 	})
 }
 
-// judgeRepeats checks that no call sends a message the text that it already shows (D2, F21).
+// judgeRepeats checks that no call sends a text to a message that already shows the same text (D2, F21).
 func (w *world) judgeRepeats() {
 	type place struct {
 		life *life

@@ -165,8 +165,8 @@ func (s *schedule) shorten() {
 	}
 }
 
-// ends returns the time when the process's current cut of the given kind ends. ends returns zero if there is no such
-// cut now.
+// The method ends returns the time when the process's current cut of the given kind ends. If there is no such cut now,
+// the method returns the zero time.
 func (l *life) ends(what string) time.Time {
 	at := time.Since(l.w.began)
 	for _, c := range l.w.s.cuts {
@@ -408,8 +408,8 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 	return taken, err
 }
 
-// given records that a replica has received messages from the store. given is called only if the replica got the
-// store's response.
+// The method given records that a replica has received messages from the store. The replica calls it only after it got
+// the store's response.
 func (w *world) given(list []chat.Pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -303,8 +303,8 @@ func sayKinds() []string {
 // asks reports whether a message needs an answer from the model.
 func (s say) asks() bool { return slices.Contains([]string{"text", "retry", "yes", "no"}, s.kind) }
 
-// token returns a word that occurs only once in an answer. The letter x at its end shows that the end of the word is
-// visible.
+// token returns a word that occurs only once in an answer. Each such word ends with the letter x, so that the judge can
+// recognize whether people see the whole word.
 func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
 
 // pieces returns the pieces of Markdown of a style, each of which contains the word w.
@@ -400,7 +400,7 @@ func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	switch rapid.IntRange(0, 9).Draw(t, "ending") {
 	case 0:
 		a.fails = rapid.SampledFrom([]agent.StopReason{agent.StopError, agent.StopSilence, agent.StopTimeLimit}).Draw(t, "fails")
-	case 1: // F36: shorter than the preview
+	case 1: // F36: the final text is shorter than the preview
 		a.final, a.shown = token(n, 0), token(n, 0)
 	}
 	if tools && a.fails != "" {

@@ -12,13 +12,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seed is the default seed. The tests play the same perKind schedules for each kind of platform each time, so a new
-// failure is caused by the newest change. `make sim` plays other schedules.
+// seed is the default seed. The tests play the same schedules each time, perKind of them for each kind of platform, so
+// a new failure is caused by the newest change. `make sim` plays other schedules.
 const seed = "20261121"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	asked := false // whether a flag sets another number of schedules
+	asked := false // asked is true if a flag sets another number of schedules
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
 	_, wanted := os.LookupEnv("RAPID_CHECKS")
 	if !asked && !wanted {

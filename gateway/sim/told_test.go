@@ -28,7 +28,7 @@ func (w *world) judgeToldOf(t *turnLog) {
 		return
 	}
 	if w.givenUp(t) {
-		w.except(givenUp) // in this case, too, the beginning of a line may be missing
+		w.except(givenUp) // if the gateway gave up a message, the beginning of a line may be missing
 		return
 	}
 	text, whole := "", "" // whole includes the text of excused messages, since one of them may contain the middle of a line

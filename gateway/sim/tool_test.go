@@ -24,7 +24,7 @@ type plannedCall struct {
 	fails bool // the call fails after it took effect
 }
 
-// The names of the tools: look only reads, and change and alter change something.
+// The names of the tools: the tool look only reads, and the tools change and alter change something.
 const (
 	look   = "look"
 	change = "change"

@@ -79,7 +79,7 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 		}
 		text := squeeze(m.text())
 		if i < len(messages)-1 && m.by.fault == nameless && w.resumedBy(m) {
-			text = strings.TrimSuffix(text, squeeze(m.now().Note)) // the bot can't remove the stop mark when it continues the reply below
+			text = strings.TrimSuffix(text, squeeze(m.now().Note)) // without an id, the bot can't remove "(stopped)"
 		}
 		r.text, r.each = r.text+text, append(r.each, text)
 	}
@@ -154,8 +154,9 @@ func (w *world) givenUp(t *turnLog) bool {
 }
 
 // stuck reports whether a message of the reply can be neither edited nor deleted, and this affects the text of the
-// reply. The text is affected if the reply has several other messages. The text is also affected if several processes
-// worked on the reply, since the last process can't know whether the last edit before a kill took effect.
+// reply. A message that can't be changed affects the text if the reply has several other messages. The message also
+// affects the text if several processes worked on the reply, since the last process can't know whether the last edit
+// before a kill took effect.
 func (w *world) stuck(t *turnLog) bool {
 	all := w.person.of(t.id)
 	lives := slices.ContainsFunc(t.calls, func(c *call) bool { return c.life != t.calls[0].life })
@@ -294,7 +295,7 @@ func (r reading) shows(seen, want []string) bool {
 	return true
 }
 
-// begins reports whether the words seen are a prefix of the words all.
+// The function begins reports whether the list seen is a prefix of the list all.
 func begins(seen, all []string) bool {
 	return len(seen) <= len(all) && slices.Equal(seen, all[:len(seen)])
 }
@@ -313,8 +314,8 @@ func (r reading) covers(want []string) bool {
 	return (j == i || j < i && r.w.s.style == nasty) && slices.Equal(parts, want[:i])
 }
 
-// coversSome reports whether the messages and then the file show only the first of the wanted words, in the sense of
-// covers.
+// coversSome reports whether the messages and then the file show only the first of the wanted words. The rules are
+// those of the method covers.
 func (r reading) coversSome(want []string) bool {
 	for n := range want {
 		if r.covers(want[:n+1]) {
@@ -324,8 +325,8 @@ func (r reading) coversSome(want []string) bool {
 	return r.covers(nil)
 }
 
-// once removes repetitions of words. If a platform can't delete messages, words may be visible twice, because surplus
-// messages stay at the end.
+// The function once removes repetitions of words. If a platform can't delete messages, words may be visible twice,
+// because surplus messages stay at the end.
 func once(seen []string) (out []string) {
 	for _, s := range seen {
 		if !slices.Contains(out, s) {
@@ -335,7 +336,8 @@ func once(seen []string) (out []string) {
 	return out
 }
 
-// subsequence reports whether the words seen occur in all in the same order, perhaps with other words between them.
+// subsequence reports whether the list all contains the words of the list seen in the same order, perhaps with other
+// words between them.
 func subsequence(seen, all []string) bool {
 	for _, word := range seen {
 		i := slices.Index(all, word)
