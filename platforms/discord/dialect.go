@@ -40,8 +40,8 @@ func (Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Render returns the piece as one string of Markdown. Outside code, Render changes mentions so that nobody appears to
-// be mentioned. The notifications themselves are prevented by the field allowed_mentions of each call.
+// Render returns a piece of an answer as one string of Markdown. Outside code, Render changes mentions so that nobody
+// appears to be mentioned. The field allowed_mentions of each call prevents notifications, whatever the text contains.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }
@@ -59,12 +59,12 @@ func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3, Lists: true
 
 var (
 	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
-	emoji    = regexp.MustCompile(`^:(?:\w*[A-Za-z]\w*|100|1234):`) // a time, such as 10:30:45, does not match
+	emoji    = regexp.MustCompile(`^:(?:\w*[A-Za-z]\w*|100|1234):`) // the pattern does not match a time, such as 10:30:45
 	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
-// Escape appends a character of the text to out, and escapes the character if Discord would interpret it. Escape does
-// not change the characters of link labels.
+// Escape appends a character of the text to out, and puts a backslash before the character if Discord would interpret
+// the character as markup. Escape does not change the characters of link labels.
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	if at.Label {
@@ -74,7 +74,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	switch c {
 	case '\\', '*', '_', '`', '<', '[':
 		escaped = true
-	case '~', '|': // two of these characters open a style
+	case '~', '|': // two of these characters in a row begin a style, such as ~~
 		escaped = at.Next() == c || at.Prev() == c
 	case '#', '>':
 		escaped = at.Start()
@@ -110,8 +110,9 @@ func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.Ap
 // trailingPunctuation lists the characters that Discord excludes from the end of a URL.
 const trailingPunctuation = `.,:;"'])`
 
-// Address finds the text that Discord reads as a URL. A URL extends to the next white space or "<", and may include
-// characters such as * and _. Address writes the URL in <...> if Discord would otherwise include the text after it.
+// Address finds the text that Discord would turn into a link because the text looks like a URL. A URL extends to the
+// next white space or "<", and may include characters such as * and _. Address writes the URL in <...> if Discord would
+// otherwise treat the text after the URL as a part of the URL.
 func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
@@ -171,7 +172,7 @@ func (grammar) Label(text string, i int, first bool) bool {
 	switch r {
 	case '\\', '*', '`', '<', '>', '[', ']', '@':
 		return false
-	case '_': // allowed only inside a word
+	case '_': // a label may contain _ only inside a word
 		return at.InWord()
 	case '~', '|':
 		return at.Prev() != byte(r) && at.Next() != byte(r)

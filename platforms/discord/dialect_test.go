@@ -74,8 +74,9 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// Discord searches the whole text after the beginning of a style, such as bold, for the end of the style. Render must
-// therefore keep text that contains such an end out of the style, or change the text.
+// Discord searches the whole text after the beginning of a style, such as bold, for the end of the style. If a styled
+// text contains a delimiter that would end its style, Render must therefore exclude this text from the style, or change
+// the text.
 func TestDialectKeepsFragileOut(t *testing.T) {
 	t.Parallel()
 	bold := []markup.Format{{Style: markup.Bold, Start: 0, End: 22}}
@@ -98,8 +99,8 @@ func TestDialectKeepsFragileOut(t *testing.T) {
 	}
 }
 
-// F30: Discord probably counts code points. Len counts UTF-16 code units, so an emoji may count as two, but Len never
-// counts too few.
+// F30: Discord probably counts code points. Len counts UTF-16 code units, so Len may count an emoji as two characters,
+// but Len never returns less than Discord counts.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
@@ -123,7 +124,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	}
 	piece := spy.Pieces[wire]
 	for _, f := range piece.Formats {
-		if f.Open { // a format that is still open is not shown yet
+		if f.Open { // the format is still open, so a piece with this format is not sent yet
 			return
 		}
 		label := piece.Text[f.Start:f.End]
@@ -138,7 +139,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	for i := range min(len(got), len(want)) {
 		g, w := &got[i], &want[i]
 		linked := strings.Contains(g.Styles, "l")
-		seen := linked && strings.Contains(piece.Text, g.URL) // the text itself shows the URL
+		seen := linked && strings.Contains(piece.Text, g.URL) // people see the link's URL in the text itself
 		if linked && !seen && g.URL != w.URL {
 			t.Fatalf("%q links to %s, which is not to be seen", wire, g.URL)
 		}
@@ -158,7 +159,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	markuptest.Same(t, wire, got, want)
 }
 
-// without returns the styles without the given ones.
+// without returns styles without the letters of some.
 func without(styles, some string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune(some, c) {

@@ -13,8 +13,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Many strangers use a command at the same time. Each stranger must get a response at once, and nobody else may see
-// anything.
+// In this test, many people without access use a command at the same time. Each of them must get a response at once,
+// and nobody else may see the response.
 func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -55,7 +55,8 @@ func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// An interaction is acknowledged in time, even while the handling of an earlier event waits for the API or the store.
+// An interaction must be acknowledged in time, even while the handling of an earlier event waits for the API or the
+// store.
 func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -87,8 +88,8 @@ func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	})
 }
 
-// The store refuses a command or button press. The person must see a text that says so. When Discord delivers the
-// command or press again, the answer must replace this text.
+// In this test, the store refuses a command or a button press. The person must see a text which says that the bot did
+// not store the command or press. When Discord delivers the command or press again, the answer must replace this text.
 func TestUnstoredIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

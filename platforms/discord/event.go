@@ -16,7 +16,7 @@ import (
 type incoming struct {
 	ID          string                `json:"id"`
 	Channel     string                `json:"channel_id"`
-	Guild       string                `json:"guild_id"` // present only in events
+	Guild       string                `json:"guild_id"` // guild_id is present only in events
 	ChannelType *int                  `json:"channel_type"`
 	Type        discordgo.MessageType `json:"type"`
 	Author      *user                 `json:"author"`
@@ -50,13 +50,13 @@ type user struct {
 	Name   string  `json:"username"`
 	Global string  `json:"global_name"`
 	Bot    bool    `json:"bot"`
-	Member *member `json:"member"` // present only in mentioned users
+	Member *member `json:"member"` // member is present only in mentioned users
 }
 
 // member describes a user's membership in a guild, with only those fields that telex uses.
 type member struct {
 	Nick string `json:"nick"`
-	User *user  `json:"user"` // present only in interactions
+	User *user  `json:"user"` // user is present only in interactions
 }
 
 // attachment is Discord's object for a file, with only those fields that telex uses.

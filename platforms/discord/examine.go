@@ -14,8 +14,9 @@ import (
 // https://docs.discord.com/developers/resources/application#application-object-application-flags
 const contentFlags = 1<<18 | 1<<19
 
-// Examine asks Discord for the bot's application, and reports a missing permission to read the text of all messages.
-// Examine neither receives nor sends messages. All its errors are of type *chat.SendError.
+// Examine requests the description of the bot's application from Discord. Examine reports if the application lacks the
+// permission to read the text of all messages. Examine neither receives nor sends messages. All errors that Examine
+// returns are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

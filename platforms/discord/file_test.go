@@ -11,8 +11,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// The bot may write messages but not attach files. The rest of a very long answer, which would normally be sent as a
-// file, must be sent in further messages.
+// In this test, the bot may write messages but not attach files. The rest of a very long answer, which would normally
+// be sent as a file, must be sent in further messages.
 func TestFilesAreNotAllowed(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		if err := w.server.Permit(standin.DefaultChannel, standin.Access{NoFiles: true}); err != nil {

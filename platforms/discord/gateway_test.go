@@ -12,15 +12,15 @@ import (
 	standin "telex/standin/discord"
 )
 
-// During answers, Discord drops the gateway connection 20 times and refuses 10 resumes. Every question must be
-// answered exactly once.
+// In this test, while the bot answers, Discord drops the gateway connection 20 times and refuses to resume the session
+// 10 times. Every question must be answered exactly once.
 func TestDroppedGateway(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
 		house(t, bot, memory.New(), conformance.Talker{}, true)
 		channels := []string{w.direct, standin.DefaultChannel, "400000000000000002"}
-		w.say(channels[2], "hello") // this creates the channel
-		w.say(w.direct, "hello")    // this creates the DM
+		w.say(channels[2], "hello") // the first message creates the channel
+		w.say(w.direct, "hello")    // the first message creates the DM
 		time.Sleep(quiet)
 		asked := make(map[string][]string)
 		asked[w.direct], asked[channels[2]] = []string{"re: hello"}, []string{"re: hello"}
@@ -38,7 +38,7 @@ func TestDroppedGateway(t *testing.T) {
 			if n := w.server.Gateway(standin.Disturbance{Kind: standin.GatewayDrop}); n != 1 {
 				t.Errorf("drop %d: %d connections, want one", i, n)
 			}
-			for n, c := range channels { // no connection is open
+			for n, c := range channels { // people write while no connection is open
 				if (i+n)%3 == 0 {
 					w.say(c, fmt.Sprintf("after %d", i))
 					asked[c] = append(asked[c], fmt.Sprintf("re: after %d", i))

@@ -8,14 +8,15 @@ import (
 	"telex/internal/chat"
 )
 
-// epoch is the start of 2015 in Unix milliseconds. Snowflakes, which are Discord's ids, contain the time since then.
-// https://docs.discord.com/developers/reference#snowflakes
+// epoch is the start of 2015 in Unix milliseconds. Snowflakes, which are Discord's ids, contain the time since the
+// start of 2015. https://docs.discord.com/developers/reference#snowflakes
 const epoch = 1420070400000
 
 // isSnowflake reports whether id is a snowflake: a positive 64-bit number.
 func isSnowflake(id string) bool { return snowflakeNumber(id) > 0 }
 
-// snowflakeNumber returns a snowflake as a number, which grows with time, or 0 if id is not a snowflake.
+// snowflakeNumber returns a snowflake as a number, or 0 if id is not a snowflake. A newer snowflake is a greater
+// number.
 func snowflakeNumber(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n <= 0 || id[0] == '+' || id[0] == '0' {
@@ -40,8 +41,8 @@ func newer(a, b string) string {
 
 // command identifies the interaction of a slash command. The message id of a command is
 // "cmd.<application>.<interaction>.<token>", or "own.…" if only the asker sees the answer. The message id contains
-// everything that another process needs to answer the command. The token may contain any characters: it is the last
-// part, and the parts before it consist of digits, so parsing is unambiguous.
+// everything that another process needs to answer the command. The token may contain any characters, because the token
+// is the last part of the id and the parts before it consist of digits.
 type command struct {
 	app, interaction, token string
 	ephemeral               bool // only the asker sees the answer
@@ -83,8 +84,8 @@ func parseSuffix(s string) (command, bool) {
 	return command{app: parts[0], interaction: parts[1], token: parts[2]}, true
 }
 
-// pressID returns the message id of a button press. The id is not a snowflake, so the bot never sends a message as a
-// reply to a press.
+// pressID returns the message id of a button press. The message id of a press is not a snowflake, so the bot never
+// sends a message as a reply to a press.
 func pressID(interaction string) chat.MessageID { return chat.MessageID("press." + interaction) }
 
 // sentID is the decoded id of a message that the bot sent. In a chat.MessageRef, the id has one of these forms:
@@ -94,8 +95,8 @@ func pressID(interaction string) chat.MessageID { return chat.MessageID("press."
 //	<message>.<application>.<interaction>.<token>  the answer to a slash command
 type sentID struct {
 	message string
-	channel string  // empty: the target's channel
-	command command // zero: the message was sent to the channel, not through an interaction; never ephemeral
+	channel string  // id of the message's channel; empty: the target's channel
+	command command // the command that the message answers; zero: sent to the channel; never ephemeral
 }
 
 func (s sentID) messageID() chat.MessageID {
@@ -126,7 +127,7 @@ func parseSent(id chat.MessageID) (sentID, bool) {
 	return s, isSnowflake(s.message)
 }
 
-// channelOf returns the id of a target's thread or, if the target is not a thread, of its channel.
+// channelOf returns the id of a target's thread or, if the target is not a thread, the id of the target's channel.
 func channelOf(to chat.Target) string {
 	if to.Thread != "" {
 		return string(to.Thread)

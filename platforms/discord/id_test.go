@@ -11,8 +11,8 @@ import (
 
 func snowflakes() *rapid.Generator[string] { return rapid.StringMatching(`[1-9][0-9]{0,17}`) }
 
-// Parsing an id returns the values that the id was made from. An id of a command is never parsed as the id of a sent
-// message, or the reverse.
+// Parsing an id must return the values from which the id was made. The parser for ids of sent messages must refuse the
+// id of a command, and the parser for commands must refuse the id of a sent message.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,7 +96,7 @@ func TestCursor(t *testing.T) {
 
 func TestSnowflakes(t *testing.T) {
 	t.Parallel()
-	// This is the example of https://docs.discord.com/developers/reference#snowflakes.
+	// The snowflake and its time are the example in https://docs.discord.com/developers/reference#snowflakes.
 	if got, want := snowflakeTime("175928847299117063"), time.UnixMilli(1462015105796); !got.Equal(want) {
 		t.Errorf("the moment is %v, want %v", got, want)
 	}

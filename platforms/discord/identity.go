@@ -19,7 +19,7 @@ import (
 // https://docs.discord.com/developers/events/gateway#rate-limiting
 const identifyEvery = 5 * time.Second
 
-// identity returns the id of the bot's user, or "" if it is not known yet.
+// identity returns the id of the bot's user, or "" if the bot does not know this id yet.
 func (b *Bot) identity() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +57,7 @@ func (b *Bot) fetchID(ctx context.Context, id *string, name, path string) (strin
 	return known, nil
 }
 
-// fetchSelf requests the id of the bot's user, unless the id is known.
+// fetchSelf requests the id of the bot's user from Discord, unless the bot already knows this id.
 func (b *Bot) fetchSelf(ctx context.Context) error {
 	_, err := b.fetchID(ctx, &b.selfID, "getMe", "/users/@me")
 	return err
@@ -93,9 +93,9 @@ func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
 	return v.URL, nil
 }
 
-// receiveError converts the error of a call that Run makes to an error that Run may return. Repeating such a call
-// does no harm, so the error kind Uncertain becomes Temporary. If only the operator can solve the problem, the
-// error's text says how.
+// receiveError converts the error of a call that Run makes to an error that Run may return. Repeating a call that Run
+// makes does no harm, so receiveError replaces the error kind Uncertain with Temporary. If only the operator can solve
+// the problem, the error's text says how to solve it.
 func receiveError(err error) error {
 	failure := calls.AsRepeatable(err)
 	switch {

@@ -30,7 +30,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		return chat.Inbound{}, false, nil
 	}
 	text, addressed, follows := b.addressing(m, self)
-	textVisible := strings.TrimSpace(m.Content) != "" // false: Discord may have withheld the text
+	textVisible := strings.TrimSpace(m.Content) != "" // if false, Discord may have withheld the text
 	origin := m.unwrapForward()
 	if origin == chat.Forwarded {
 		text, _ = m.readText("", "")
@@ -63,8 +63,8 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	}), true, nil
 }
 
-// addressing returns the text of a message, whether it is for the bot, and whether it may continue a conversation with
-// the bot.
+// addressing returns the text of a message, whether the message is for the bot, and whether the message may continue a
+// conversation with the bot.
 //
 // In a reply to a message of the bot, Discord's list of mentioned users always contains the bot, because a reply
 // notifies the author of that message. For a reply to the bot, addressing therefore looks for a mention of the bot in
@@ -89,7 +89,7 @@ func (b *Bot) addressing(m *incoming, self string) (text string, addressed, foll
 	return text, false, where.isThread() || m.ReplyTo != nil && m.ReplyTo.mentions(self)
 }
 
-// mentions reports whether m notifies a user.
+// mentions reports whether the message m mentions the user with the given id.
 func (m *incoming) mentions(id string) bool {
 	return id != "" && slices.ContainsFunc(m.Mentions, func(p user) bool { return p.ID == id })
 }
@@ -97,8 +97,9 @@ func (m *incoming) mentions(id string) bool {
 // fromBot reports whether a program wrote m.
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
-// files lists the attachments of m. telex can't download a sticker or a poll. If m contains nothing else, files lists
-// the sticker or poll without an id. The bot then tells the person that it can't read the sticker or poll.
+// files lists the attachments of m. telex can't download a sticker or a poll. If m contains only a sticker or a poll,
+// files returns an attachment without an id for it. The bot then tells the person that it can't read the sticker or
+// poll.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {
@@ -129,13 +130,13 @@ func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, err
 	r, ok := b.channels.channels.Get(m.Channel)
 	if !ok && m.ChannelType != nil {
 		r = channelInfo{ID: m.Channel, Type: discordgo.ChannelType(*m.ChannelType)}
-		ok = !r.isThread() // the event does not name the parent of a thread
+		ok = !r.isThread() // for a thread, the event does not name the parent channel
 	}
 	if !ok {
 		var err error
 		if r, err = b.fetchChannel(ctx, m.Channel); err != nil {
 			switch chat.AsSendError(err).Kind {
-			case chat.Forbidden, chat.Gone, chat.Rejected: // the bot can't answer there
+			case chat.Forbidden, chat.Gone, chat.Rejected: // the bot can't answer in this channel
 				return chat.Target{}, false, nil
 			}
 			return chat.Target{}, false, err
@@ -144,7 +145,7 @@ func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, err
 	return b.channelTarget(r, m.ID), true, nil
 }
 
-// channelTarget returns the target for a guild's channel, or for the thread that starts at a message in it.
+// channelTarget returns the target for a guild's channel, or for the thread that starts at a message in the channel.
 func (b *Bot) channelTarget(r channelInfo, message string) chat.Target {
 	to := chat.Target{Chat: chat.ChatID(r.ID), Kind: chat.Group}
 	text := r.Type == discordgo.ChannelTypeGuildText || r.Type == discordgo.ChannelTypeGuildNews
@@ -157,7 +158,7 @@ func (b *Bot) channelTarget(r channelInfo, message string) chat.Target {
 	return to
 }
 
-// fetchChannel requests a channel.
+// fetchChannel requests the description of a channel from Discord.
 func (b *Bot) fetchChannel(ctx context.Context, channel string) (channelInfo, error) {
 	a, err := b.call(ctx, request{name: "getChannel", method: http.MethodGet, path: "/channels/" + channel})
 	if err != nil {
@@ -223,7 +224,7 @@ func (i *incomingInteraction) argument() string {
 	for _, o := range i.Data.Options {
 		var text string
 		if err := json.Unmarshal(o.Value, &text); err != nil {
-			text = string(o.Value) // a number or a boolean
+			text = string(o.Value) // the value is a number or a boolean
 		}
 		if text = strings.TrimSpace(text); text != "" {
 			return text

@@ -62,7 +62,7 @@ func TestDecodeMessage(t *testing.T) {
 	inGroup := chat.Target{Chat: "400", Kind: chat.Group}
 	for name, c := range map[string]struct {
 		fields string
-		want   chat.Inbound // without the fields that are equal in all cases; a zero To stands for the DM
+		want   chat.Inbound // the expected message, without the fields that are equal in all cases; a zero To stands for the DM
 		none   bool
 	}{
 		"in a DM":               {fields: `{}`, want: chat.Inbound{Text: "hello"}},
@@ -195,8 +195,9 @@ func TestDecodeForThreads(t *testing.T) {
 	}
 }
 
-// If the bot does not know a thread, it requests the thread from Discord once. If the bot can't answer in the thread,
-// it ignores the message. If the request for the thread fails, the message is not accepted.
+// If a message arrives in a thread that the bot does not know, the bot must request the thread from Discord once. If
+// the bot can't answer in the thread, the bot must ignore the message. If the request for the thread fails, the bot
+// must not accept the message.
 func TestDecodeInUnknownThread(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -304,7 +305,7 @@ func TestDecodeInteraction(t *testing.T) {
 	}
 }
 
-// Errors of decoding contain no text of messages.
+// If decoding a message fails, the error must not contain the message's text.
 func TestDecodeErrorsAreSilent(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{
@@ -330,7 +331,7 @@ func FuzzDecode(f *testing.F) {
 		b.contentIntent = true
 		if m, err := receiving.Decode[incoming](data); err == nil {
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // every request would fail now, because decoding must make no request
+			cancel() // from now on, every request would fail; decoding must make no request
 			in, found, err := b.decodeMessage(ctx, m)
 			if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Error(err)

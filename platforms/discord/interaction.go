@@ -33,8 +33,8 @@ var errUseChannel = errors.New("the interaction can't be used")
 
 // respond replaces a command's "thinking…" with an answer. If the answer must be sent to the channel instead, respond
 // changes nothing and fails with errUseChannel. The answer must be sent to the channel if the interaction's token is
-// invalid or the command was never acknowledged. The same is true if the message that showed "thinking…" was deleted
-// or already shows another text.
+// invalid or the command was never acknowledged. The answer must also be sent to the channel if the message that showed
+// "thinking…" was deleted or already shows another text.
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
 	if err := b.interactions.waitAcknowledged(ctx, c); err != nil {
@@ -61,9 +61,9 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	return a.receipt(name, to, sentID{command: c})
 }
 
-// followUp sends a message through a command's interaction. The bot uses followUp for messages that only the asker
-// may see, and in channels where the bot may not write. Follow-ups have no idempotency key. If the gateway repeats a
-// follow-up of unknown outcome, the message may appear twice.
+// followUp sends a message through a command's interaction. The bot uses followUp for messages that only the asker may
+// see, and in channels where the bot may not write. A follow-up message has no idempotency key. If the gateway repeats
+// the call because its outcome is unknown, the message may therefore appear twice.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
 func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	body := encode(m)
@@ -100,8 +100,8 @@ func (b *Bot) sendEphemeral(ctx context.Context, c command, to chat.Target, m ch
 	return r, err
 }
 
-// acknowledge sends the first response to an interaction. acknowledge retries until Discord's deadline. Retrying is
-// safe, because Discord accepts only one first response to each interaction.
+// acknowledge sends the first response to an interaction. acknowledge makes up to callbackTries attempts until
+// Discord's deadline. Retrying is safe, because Discord accepts only one first response to each interaction.
 func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, callbackDeadline)
 	defer cancel()
@@ -120,7 +120,7 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	case err == nil, codeOf(err) == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged: // an earlier attempt succeeded
 	case ctx.Err() != nil || chat.AsSendError(err).Kind != chat.Gone:
 		b.log.WarnContext(ctx, "interaction was not acknowledged", slog.String("interaction", c.interaction), slog.Any("error", err))
-	default: // the deadline has passed, after an outage
+	default: // the deadline has passed, probably because of an outage
 		b.log.DebugContext(ctx, "interaction is over", slog.String("interaction", c.interaction), slog.Any("error", err))
 	}
 }
@@ -141,7 +141,7 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	}
 }
 
-// conclude removes "thinking…" from a command that still shows it.
+// conclude removes "thinking…" if Discord still shows "thinking…" below the command.
 func (b *Bot) conclude(ctx context.Context, c command) {
 	ctx, cancel := context.WithTimeout(ctx, concludeTimeout)
 	defer cancel()
@@ -179,8 +179,8 @@ type interactions struct {
 type interaction struct {
 	began   time.Time     // when the interaction began
 	channel string        // the channel that shows "thinking…"; empty: unknown or none
-	acked   chan struct{} // closed when Discord has received the acknowledgement, or the attempts to send it have ended
-	key     string        // key of the first message that tried to replace "thinking…"; empty: none
+	acked   chan struct{} // closed when Discord has received the acknowledgement, or when the bot makes no more attempts
+	key     string        // idempotency key of the first message that tried to replace "thinking…"; empty: no message tried
 	shown   bool          // an answer or a refusal has replaced "thinking…"
 	dead    bool
 	// adopted is when this process learned of the interaction, if another process acknowledges the interaction.
@@ -188,8 +188,9 @@ type interaction struct {
 	adopted time.Time
 }
 
-// entry returns what this process knows of an interaction. If another process acknowledges the interaction, acked is
-// closed, because this process can't see when the other process is done. The caller must hold mu.
+// entry returns what this process knows of an interaction. If another process acknowledges the interaction, the channel
+// acked is closed, because this process can't see when the other process has acknowledged the interaction. The caller
+// of entry must hold mu.
 func (s *interactions) entry(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {
 		return i
@@ -202,8 +203,9 @@ func (s *interactions) entry(id string) *interaction {
 }
 
 // beganAt returns when an interaction began. beganAt reads the time from the interaction's id, which comes from
-// Discord's clock. If the time in the id is in the future or more than a day ago, beganAt returns now. The bot may
-// then believe that the token is valid for too long, but Discord refuses an expired token.
+// Discord's clock. If the time in the id is in the future or more than a day ago, beganAt returns now. If beganAt
+// returns now, the bot may believe for too long that the interaction's token is valid. This does no harm, because
+// Discord refuses an expired token.
 func beganAt(id string, now time.Time) time.Time {
 	if at := snowflakeTime(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
 		return at
@@ -211,11 +213,11 @@ func beganAt(id string, now time.Time) time.Time {
 	return now
 }
 
-// begin records that this process is acknowledging an interaction. The record ends when the caller calls done.
-// Acknowledging twice does no harm. begin uses the current time as the start of the interaction, because Discord
-// delivers interactions at once and this machine's clock may be wrong. After a lost connection, Discord may deliver
-// an interaction late. The token of such an interaction expires earlier than the bot assumes, and Discord then
-// refuses the token.
+// begin records that this process is acknowledging an interaction. The caller calls done when the acknowledgement has
+// ended. If the bot acknowledges an interaction twice, Discord refuses the second acknowledgement. begin uses the
+// current time as the start of the interaction, because Discord delivers interactions at once and this machine's clock
+// may be wrong. After a lost connection, Discord may deliver an interaction late. The token of such an interaction
+// expires earlier than the bot assumes, and Discord then refuses the token.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,8 +257,8 @@ func (s *interactions) get(c command) interaction {
 	return *s.entry(c.interaction)
 }
 
-// tokenValid reports whether the token is probably valid. The caller passes tokenUseTime as lifetime for a call that
-// must end before the token expires, and tokenLifetime for any other call.
+// tokenValid reports whether the interaction's token is probably still valid. The caller passes tokenUseTime as
+// lifetime for a call that must end before the token expires, and tokenLifetime for any other call.
 func (i interaction) tokenValid(lifetime time.Duration) bool {
 	return !i.dead && time.Since(i.began) < lifetime
 }
@@ -272,7 +274,7 @@ func (i interaction) mayBeEarly() bool {
 // showsThinking reports whether Discord may still show "thinking…", and the bot can still remove it.
 func (i interaction) showsThinking() bool { return !i.shown && i.tokenValid(tokenLifetime) }
 
-// thinking reports whether a channel shows "thinking…" for a command.
+// The method thinking reports whether a channel shows "thinking…" for any command.
 func (s *interactions) thinking(place string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,16 +286,16 @@ func (s *interactions) thinking(place string) bool {
 	return false
 }
 
-// markDead records that a token is invalid.
+// markDead records that the token of a command's interaction is invalid.
 func (s *interactions) markDead(c command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entry(c.interaction).dead = true
 }
 
-// claim reports whether the message with the given key may replace a command's "thinking…". Only the first message
-// that tries may replace "thinking…", because a second message would overwrite the first. The first message may try
-// again while the token is valid, because its earlier attempt may have succeeded without a response.
+// claim reports whether the message with the given idempotency key may replace a command's "thinking…". Only the first
+// message that tries may replace "thinking…", because a second message would overwrite the first. The first message may
+// try again while the token is valid, because its earlier attempt may have succeeded although no response arrived.
 func (s *interactions) claim(c command, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,9 +24,8 @@ const (
 	// https://docs.discord.com/developers/resources/channel#start-thread-from-message
 	maxThreadName = 100 // characters
 
-	// typingEvery is the interval at which telex renews the typing indicator. Discord's apps show the indicator for
-	// 10 seconds.
-	// https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
+	// typingEvery is the interval at which telex renews the typing indicator. Discord's apps show the typing indicator for
+	// 10 seconds. https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingEvery = 9 * time.Second
 
 	// nonceLifetime is how long after a create Discord recognizes a repeated create by its nonce and makes no second
@@ -47,8 +46,8 @@ const (
 	// callbackDeadline is Discord's deadline for the first response to an interaction.
 	callbackDeadline = 3 * time.Second
 	// callbackTimeout limits one attempt to acknowledge an interaction. callbackTimeout leaves time for a second attempt
-	// if the first one used a dead connection. callbackPause is the pause after the first attempt. callbackTries limits
-	// the attempts; before callbackDeadline, there is hardly time for more.
+	// if the first one used a dead connection. callbackPause is the pause after the first attempt. callbackTries is the
+	// maximum number of attempts, because callbackDeadline leaves no time for more attempts.
 	callbackTimeout = 1200 * time.Millisecond
 	callbackPause   = 100 * time.Millisecond
 	callbackTries   = 6
@@ -67,7 +66,7 @@ const (
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	return chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1200 * time.Millisecond, // a longer interval than the rate limit of a channel requires
+		EditInterval: 1200 * time.Millisecond, // longer than the rate limit of a channel requires
 		TypingEvery:  typingEvery,
 		KeyFor:       nonceLifetime,
 		FileLimit:    maxUpload,

@@ -19,7 +19,7 @@ import (
 // https://docs.discord.com/developers/interactions/application-commands#application-command-object
 const (
 	maxCommands    = 100
-	maxDescription = 100 // characters of a description
+	maxDescription = 100 // maximum number of characters in a description
 	// entryPoint is the type of a command that opens an Activity, which is an app within Discord. telex must not remove
 	// a command of this type.
 	entryPoint = 4
@@ -53,11 +53,11 @@ func (e menuEntry) equal(o menuEntry) bool {
 		slices.Equal(slices.Sorted(slices.Values(e.Contexts)), slices.Sorted(slices.Values(o.Contexts))) && slices.Equal(e.Integrations, o.Integrations)
 }
 
-// SetCommands sets the commands for all guilds and DMs. The menu contains the commands for admins only in DMs. In
-// DMs, everybody sees the commands for admins, because Discord does not know who telex's admins are. If there are no
-// admins, SetCommands omits the commands for admins. SetCommands first reads Discord's current list, and replaces the
-// whole list if anything differs. In a replaced list, commands that stay the same do not count against Discord's
-// limits. If Discord would refuse the list, SetCommands makes no call and fails with Rejected.
+// SetCommands sets the commands for all guilds and DMs. The menu contains the commands for admins only in DMs. In DMs,
+// everybody sees the commands for admins, because Discord does not know who telex's admins are. If there are no admins,
+// SetCommands omits the commands for admins. SetCommands first reads Discord's current list, and replaces the whole
+// list if anything differs. When SetCommands replaces the list, the commands that stay the same do not count against
+// Discord's limits. If Discord would refuse the list, SetCommands makes no call and fails with Rejected.
 // https://docs.discord.com/developers/interactions/application-commands#bulk-overwrite-global-application-commands
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	want := []menuEntry{}
@@ -72,7 +72,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	if err := checkMenu(commands); err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setCommands: %w", err)}
 	}
-	app, err := b.fetchID(ctx, &b.appID, "getApplication", "/applications/@me") // may differ from the user id
+	app, err := b.fetchID(ctx, &b.appID, "getApplication", "/applications/@me") // the application's id may differ from the user id
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// The bot works on a real network, with its own transport.
+// The bot must also work on a real network, with its own HTTP transport.
 func TestOnTheNetwork(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -26,16 +26,15 @@ type message struct {
 	Attachments  []upload                         `json:"attachments,omitempty"`
 }
 
-// upload describes a file that is sent with the message, in the same multipart form.
+// upload describes a file that the bot sends together with a message in one multipart form.
 type upload struct {
 	ID       int    `json:"id"`
 	Filename string `json:"filename"`
 }
 
-// encode converts m to Discord's form. The message notifies nobody, not even the author of the message to which it
-// replies (F35). The flag SuppressEmbeds prevents Discord from loading the URLs in the text and from showing previews
-// of them.
-// https://docs.discord.com/developers/resources/message#allowed-mentions-object
+// encode converts m to Discord's form. The encoded message notifies nobody, not even the author of the message to which
+// it replies (F35). The flag SuppressEmbeds prevents Discord from loading the URLs in the text and from showing
+// previews of them. https://docs.discord.com/developers/resources/message#allowed-mentions-object
 // https://docs.discord.com/developers/resources/message#message-object-message-flags
 func encode(m chat.Outgoing) message {
 	out := message{
@@ -72,8 +71,9 @@ func (m message) withNonce(channel, key string) message {
 }
 
 // withReply makes m a reply to the message with the id to. withReply returns m unchanged if to is the id of a slash
-// command, or of the message that started the thread, because the bot can't reply to these. Because FailIfNotExists is
-// false, Discord sends m without the reply if the message with the id to was deleted (F47).
+// command, or of the message that started the thread, because the bot can't reply to a command or to the message that
+// started the thread. Because FailIfNotExists is false, Discord sends m without the reply if the message with the id to
+// was deleted (F47).
 func (m message) withReply(channel string, to chat.MessageID) message {
 	if id := string(to); isSnowflake(id) && id != channel {
 		m.Reference = &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}
@@ -81,7 +81,7 @@ func (m message) withReply(channel string, to chat.MessageID) message {
 	return m
 }
 
-// truncate returns at most n characters of a text.
+// truncate returns the first n characters of a text, or the whole text if it is shorter.
 func truncate(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text

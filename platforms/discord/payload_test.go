@@ -21,7 +21,7 @@ import (
 )
 
 // recorded returns a bot and a function that returns the bot's last request and its decoded body. If the body is a
-// form, the function returns the message in the form.
+// multipart form, the returned function decodes the message in the form.
 func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
 	t.Helper()
 	type call struct {
@@ -130,7 +130,7 @@ func TestWhatIsSent(t *testing.T) {
 	check(body, map[string]any{"allowed_mentions": quiet, "nonce": nil})
 }
 
-// Nonces differ by key and by channel. The same key and channel give the same nonce.
+// The nonce must depend on the idempotency key and on the channel. The same key and channel must give the same nonce.
 func TestNonce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -187,7 +187,7 @@ func TestTooLargeAFile(t *testing.T) {
 	}
 }
 
-// Files are requested only from the platform's own hosts.
+// The bot must request files only from Discord's own hosts.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	b := serveAnswer(t, http.StatusOK, nil, "content")
@@ -268,7 +268,7 @@ func TestEntryPointStays(t *testing.T) {
 	}
 }
 
-// Discord requires a URL and a version in the User-Agent header:
+// The User-Agent header of each call must contain a URL and a version, as Discord requires:
 // https://docs.discord.com/developers/reference#user-agent
 func TestUserAgent(t *testing.T) {
 	t.Parallel()

@@ -52,8 +52,8 @@ func (b *Bot) quotes(m *incoming, self string) []chat.Quote {
 	return list
 }
 
-// quote returns m as a quote. quote returns false if m has no content. Without the privileged intent, Discord
-// withholds the text and the attachments of most messages.
+// quote converts the message m to a quote, and returns false if m has no content. Without the privileged intent,
+// Discord withholds the text and the attachments of most messages.
 func (m *incoming) quote(self string) (chat.Quote, bool) {
 	m.unwrapForward()
 	text, _ := m.readText("", "") // keep mentions of the bot, because a quote is not addressed to anybody

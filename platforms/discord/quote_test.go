@@ -10,7 +10,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// decoded returns the decoded message, or false if it is ignored.
+// decoded returns the decoded message, or false if the bot ignores the message.
 func decoded(t *testing.T, b *Bot, fields string) (chat.Inbound, bool) {
 	t.Helper()
 	m, err := receiving.Decode[incoming](json.RawMessage(event(fields)))
@@ -113,8 +113,8 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// With the privileged intent, the bot accepts a message in a thread, or in a chain of replies, even if the message
-// does not mention the bot. The bot ignores a message for other people.
+// With the privileged intent, the bot must accept a message in a thread, or in a chain of replies, even if the message
+// does not mention the bot. The bot must ignore a message that mentions only other people.
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	const thread, channel = `"guild_id":"300","channel_id":"450"`, `"guild_id":"300","channel_id":"400"`
@@ -161,8 +161,8 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// A person asks about a message with the command in its context menu. Discord sends the text of this message even
-// without the privileged intent.
+// In this test, a person uses the command in a message's context menu to ask about the message. Discord sends the text
+// of this message even without the privileged intent.
 func TestDecodeAbout(t *testing.T) {
 	t.Parallel()
 	const data = `{"id":"500","application_id":"111","token":"tok","type":2,"channel_id":"600","user":{"id":"200","username":"ann"},

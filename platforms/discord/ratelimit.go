@@ -14,14 +14,14 @@ import (
 // https://docs.discord.com/developers/topics/rate-limits#header-format
 type buckets struct {
 	mu    sync.Mutex
-	names map[chat.Op]string // by kind of call: the bucket of such calls with the bot's own token
+	names map[chat.Op]string // maps each kind of call to the bucket of such calls with the bot's own token
 }
 
 func newBuckets() *buckets { return &buckets{names: make(map[chat.Op]string)} }
 
-// rateLimitInfo returns what the headers of a response say about the rate limit of the call. Each channel and each
-// interaction token has a bucket of its own. Among the calls with an interaction token, only edits are frequent
-// enough to exhaust their bucket. For other calls with a token, rateLimitInfo returns nil.
+// rateLimitInfo returns what the headers of a response say about the rate limit of the call. Discord counts the calls
+// of each channel and of each interaction token separately. Among the calls with an interaction token, only edits are
+// frequent enough to exhaust their bucket. For all other calls with an interaction token, rateLimitInfo returns nil.
 func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	left, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
@@ -44,7 +44,7 @@ func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	return []chat.RateLimitInfo{t}
 }
 
-// recordBucket records the bucket of a kind of call, and returns all kinds of calls that are known to use the same
+// recordBucket records which bucket a kind of call uses, and returns all kinds of calls that are known to use the same
 // bucket.
 func (b *buckets) recordBucket(op chat.Op, name string) chat.Op {
 	b.mu.Lock()

@@ -11,9 +11,9 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// reader parses Discord's Markdown as Discord's clients do. Others found these rules by experiment
-// (https://github.com/LyricLy/parse-discord). Markdown that Dialect never writes, such as a subtext or a mention, fails
-// the test.
+// reader parses Discord's Markdown as Discord's clients do. The authors of https://github.com/LyricLy/parse-discord
+// found the clients' rules by experiment. Markdown that Dialect never writes, such as a subtext or a mention, fails the
+// test.
 type reader struct {
 	markuptest.TB
 	wire   string
@@ -24,8 +24,8 @@ type reader struct {
 type state struct {
 	as     markuptest.Glyph
 	quoted bool // in a quote
-	label  bool // in the label of a link
-	tested bool // inside brackets that may be the label of a link
+	label  bool // the position is in the label of a link
+	tested bool // the position is inside brackets that may be the label of a link
 	depth  int  // how many lists contain the current position
 	indent int  // the indentation of lines in lists
 }
@@ -52,7 +52,7 @@ var (
 	special    = regexp.MustCompile(`^(?:<@[!&]?\d+>|<#\d+>|@everyone|@here|<t:-?\d+(?::\w)?>|<a?:\w+:\d+>|<id:\w+>|</[^>]+:\d+>|:(?:\w*[A-Za-z]\w*|100|1234):|(?s:\|\|.+?\|\|))`)
 )
 
-// text reads s. start says whether s begins a line.
+// The method text reads the string s. The parameter start says whether s begins a line.
 func (r *reader) text(s string, start bool, in state) {
 	r.Helper()
 	blank := start // only spaces precede the current character in its line
@@ -83,7 +83,8 @@ func (r *reader) text(s string, start bool, in state) {
 	}
 }
 
-// block reads a block at the beginning of a line, and returns its length.
+// The method block reads a Markdown block, such as a heading, at the beginning of a line, and returns the block's
+// length.
 func (r *reader) block(s string, i int, start, blank bool, in state) int {
 	r.Helper()
 	rest := s[i:]
@@ -116,7 +117,7 @@ func (r *reader) block(s string, i int, start, blank bool, in state) int {
 	return 0
 }
 
-// list reads a list, and returns its length.
+// The method list reads a Markdown list, and returns the list's length.
 func (r *reader) list(rest string, in state) int {
 	r.Helper()
 	at, number := 0, 0
@@ -166,7 +167,7 @@ func (r *reader) space(n int) {
 	}
 }
 
-// inline reads inline markup, and returns its length.
+// The method inline reads inline markup, such as bold text, and returns the length of the markup.
 func (r *reader) inline(s string, i int, start bool, in state) int {
 	r.Helper()
 	rest := s[i:]
@@ -228,7 +229,7 @@ func (r *reader) inline(s string, i int, start bool, in state) int {
 	return r.link(rest, in)
 }
 
-// link reads a URL or a masked link.
+// The method link reads a URL, or a masked link, which is a link with a label.
 func (r *reader) link(rest string, in state) int {
 	r.Helper()
 	if m := bare.FindString(rest); m != "" {
@@ -282,7 +283,7 @@ func inadmissible(label string) bool {
 	return strings.TrimSpace(label) == ""
 }
 
-// italic returns the length of the italic text that s begins with, or 0.
+// italic returns the length of the italic text at the beginning of s, or 0 if s does not begin with italic text.
 func italic(s string) int {
 	if len(s) < 3 || s[0] != '*' && s[0] != '_' {
 		return 0
@@ -316,7 +317,8 @@ func italic(s string) int {
 	return 0
 }
 
-// strong returns the length of the bold or underlined text that s begins with, or 0.
+// strong returns the length of the bold or underlined text at the beginning of s, or 0 if s does not begin with such
+// text.
 func strong(s, mark string) int {
 	if !strings.HasPrefix(s, mark) {
 		return 0
@@ -337,7 +339,8 @@ func strong(s, mark string) int {
 	return 0
 }
 
-// inlineCode returns the code that s begins with and its length, or 0.
+// inlineCode returns the inline code at the beginning of s and the length of its Markdown, or 0 if s does not begin
+// with code.
 func inlineCode(s string) (string, int) {
 	fence := ticks.FindString(s)
 	if fence == "" {

@@ -22,19 +22,19 @@ const (
 	// maxRefused is how many times in a row Discord may refuse a session before Run returns. The caller of Run then
 	// decides when to try again.
 	maxRefused = 3
-	// If a connection lasted less than shortLived, Run pauses before it opens the next connection.
+	// shortLived is the minimum duration of a connection after which Run opens the next connection without a pause.
 	shortLived = 5 * time.Second
-	// If Discord does not describe the channel of a message, the bot retries for maxStuck and then skips the message. In
-	// a longer outage, Discord most likely closes the connection anyway.
+	// If the bot can't request the channel of a message from Discord, the bot retries for maxStuck and then skips the
+	// message. In a longer outage, Discord most likely closes the connection anyway.
 	maxStuck = 5 * time.Minute
 )
 
-// Run receives messages until ctx ends and passes each message to accept, one after the other. Messages of one
-// channel keep their order. When a connection ends, Run opens another one and resumes the session. Discord then
-// delivers the missed events. A new process that starts soon enough continues the session at the cursor. If Discord
-// has ended the session, a backfill reads the missed messages in guilds and known DMs. Run delivers missed messages
-// before newer messages of the same channel. A backfill can't read missed commands, but Discord has told the people
-// who used them that the application did not respond.
+// Run receives messages until ctx ends and passes each message to accept, one after the other. Messages of one channel
+// keep their order. When a connection ends, Run opens another one and resumes the session. After Run has resumed the
+// session, Discord delivers the missed events. A new process that starts soon enough resumes the earlier process's
+// session at the cursor. If Discord has ended the session, a backfill reads the missed messages in guilds and known
+// DMs. Run delivers missed messages before newer messages of the same channel. A backfill can't read missed commands,
+// but Discord has told the people who used them that the application did not respond.
 //
 // An event counts as handled after accept has returned nil. If an event was not handled, the next Run receives it
 // again, before newer events. Without a cursor, Run receives only new messages.
@@ -63,7 +63,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 }
 
 // Pulse implements gateway.Pulse. The loop of Run reports that it works at every event, and at least once every
-// BeatEvery. Handling one event may take several calls, each of which may take callTimeout.
+// BeatEvery. The limit is long, because handling one event may take several calls, each of which may take callTimeout.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 3 * time.Minute }
 
 // receiver is the state of one Run.
@@ -81,7 +81,7 @@ type receiver struct {
 	replaying bool      // the session was resumed, and Discord is still delivering missed events
 }
 
-// run opens one connection after the other.
+// run opens a connection, and opens another one whenever a connection ends.
 func (r *receiver) run(ctx context.Context) error {
 	for refused := 0; ; {
 		began := time.Now()
@@ -120,7 +120,7 @@ func (r *receiver) connect(ctx context.Context) error {
 	}
 	c := r.session.cursor
 	if c.backfillPending && !r.backfill.active() {
-		c.session = "" // only a new session reports which channels have new messages
+		c.session = "" // start a new session, because only a new session reports which channels have new messages
 	}
 	address := c.address
 	if c.session == "" || address == "" {
@@ -131,12 +131,12 @@ func (r *receiver) connect(ctx context.Context) error {
 	}
 	l, err := r.open(ctx, address, func(f *discordgo.Event) { r.acknowledgeEarly(ctx, f) })
 	if err != nil {
-		r.session.cursor.address = "" // request a new URL next time
+		r.session.cursor.address = "" // make the next call of connect request a new URL
 		return &connError{reason: err}
 	}
 	defer l.close()
 	r.connected = time.Now()
-	r.backfill.held, r.seq, r.replaying = nil, c.seq, c.session != "" // Discord delivers the held messages again
+	r.backfill.held, r.seq, r.replaying = nil, c.seq, c.session != "" // drop held messages: Discord delivers them again
 	if c.session == "" {
 		err = l.identify(ctx, r.token, r.contentIntent)
 	} else {
@@ -155,7 +155,7 @@ func (r *receiver) connect(ctx context.Context) error {
 // handleEvents handles events until the connection ends.
 func (r *receiver) handleEvents(ctx context.Context, l *conn) error {
 	up := false
-	silence := time.NewTimer(readyTimeout) //nolint:forbidigo // the bot must notice a dead connection.
+	silence := time.NewTimer(readyTimeout) //nolint:forbidigo // the bot must notice if Discord does not start the session.
 	defer silence.Stop()
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog checks that the loop runs.
 	defer beat.Stop()
@@ -315,7 +315,7 @@ func (r *receiver) handleMessage(ctx context.Context, m *incoming) error {
 			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:
 		if _, ok := errors.AsType[*chat.SendError](err); ok {
-			return receiveError(err) // the message's channel can't be requested now
+			return receiveError(err) // the bot can't request the message's channel now
 		}
 		r.log.WarnContext(ctx, "message skipped", slog.Any("error", err))
 	case found:

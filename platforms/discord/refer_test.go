@@ -14,7 +14,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// saying lets a person send exactly this message.
+// saying makes a person send the message in.
 func (w *world) saying(in standin.Incoming) string {
 	w.t.Helper()
 	id, err := w.server.Say(in)
@@ -24,8 +24,8 @@ func (w *world) saying(in standin.Incoming) string {
 	return id
 }
 
-// A question includes the message that it replies to, as far as Discord sends the content of that message. Without
-// the privileged intent, Discord sends no text of messages that are not for the bot.
+// A received question must include the message to which the question replies, as far as Discord sends the content of
+// that message. Without the privileged intent, Discord sends no text of messages that are not for the bot.
 func TestQuotedByIntent(t *testing.T) {
 	for name, content := range map[string]bool{"without the intent": false, "with the intent": true} {
 		t.Run(name, func(t *testing.T) {
@@ -73,15 +73,16 @@ func TestQuotedByIntent(t *testing.T) {
 	}
 }
 
-// With the privileged intent, messages in a thread reach the gateway without a mention, marked with Follows. A
-// session that was started without the intent is not resumed, because Discord would send no texts in it.
+// With the privileged intent, the bot must also accept messages in a thread that do not mention the bot, and must set
+// their field Follows. The bot must not resume a session that was started without the intent, because Discord would not
+// send the text of messages in this session.
 func TestThreadIsFollowed(t *testing.T) {
 	inBubble(t, standin.Options{MessageContent: true}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.server.DM(otherPerson) // this makes the person a member of the guild
+		w.server.DM(otherPerson) // DM makes the person a member of the guild
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
 		w.say(thread, "hello")
 		w.saying(standin.Incoming{Channel: thread, Text: "and then?"})
@@ -92,7 +93,7 @@ func TestThreadIsFollowed(t *testing.T) {
 		for i := range 2 {
 			r = r.again(w.bot(discarded(), conformance.Proper))
 			if i == 0 {
-				r.wantTexts("and then?", "meanwhile") // the backfill reads these
+				r.wantTexts("and then?", "meanwhile") // the backfill reads these messages
 			}
 			w.saying(standin.Incoming{Channel: thread, Text: "go on"})
 			in := r.one()
@@ -110,8 +111,8 @@ func TestThreadIsFollowed(t *testing.T) {
 	})
 }
 
-// If the intent is not switched on, Discord refuses the connection. The error must say where the operator can switch
-// it on. After the operator has switched it on, Run must work.
+// If the privileged intent is not enabled, Discord refuses the connection. The error must say where the operator can
+// enable the intent. After the operator has enabled the intent, Run must work.
 func TestRefusedIntent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // not inBubble, which would report the refused connection as a violation
@@ -137,7 +138,8 @@ func TestRefusedIntent(t *testing.T) {
 	})
 }
 
-// When a person edits or deletes a message, Run must report it. Other changes of a message must be ignored.
+// When a person edits or deletes a message, Run must report the edit or deletion. Other changes of a message must be
+// ignored.
 func TestChangesOfAQuestion(t *testing.T) {
 	for name, threads := range map[string]bool{"in channels": false, "in threads": true} {
 		t.Run(name, func(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 // errInvalidTarget means that the ids of a target are not ids of Discord.
 var errInvalidTarget = errors.New("not a Discord chat")
 
-// Send sends a new message. If Send is called again with the same key within [nonceLifetime], Discord creates no
-// second message. The first message of the answer to a slash command replaces "thinking…"; repeating this replacement
-// is safe too. If Send can't replace "thinking…", it sends the answer as a normal message.
+// Send sends a new message. If Send is called again with the same idempotency key within [nonceLifetime], Discord
+// creates no second message. The first message of the answer to a slash command replaces "thinking…"; repeating this
+// replacement is safe too. If Send can't replace "thinking…", Send sends the answer as a normal message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if c, ok := parseCommand(m.ReplyTo); ok {
 		r, err := b.respond(ctx, c, to, m)
@@ -148,7 +148,7 @@ func interactionPath(c command, message string) string {
 // nothing while a command in the chat shows "thinking…".
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	if b.interactions.thinking(channelOf(to)) {
-		return nil // "typing" would be visible to everybody in the channel, and longer than necessary
+		return nil // everybody in the channel would see "typing", and for longer than necessary
 	}
 	_, _, err := b.inChannel(ctx, "typing", to, func(channel string) (*response, error) {
 		return b.call(ctx, request{name: "typing", method: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})

@@ -46,7 +46,7 @@ func TestSessionGoesOn(t *testing.T) {
 					w.server.Gateway(d)
 					w.say(w.direct, fmt.Sprintf("two %d", i))
 					w.say(standin.DefaultChannel, fmt.Sprintf("three %d", i))
-					time.Sleep(90 * time.Second) // a missing heartbeat reveals a dead connection
+					time.Sleep(90 * time.Second) // long enough for the bot to notice a dead connection by a missing heartbeat
 					r.wantTexts(fmt.Sprintf("two %d", i), fmt.Sprintf("three %d", i))
 				}
 				if st := w.server.Stats(); st.Identifies != 1 || st.RefusedResumes != 0 || st.ResumesElsewhere != 0 || st.Connections != 1 {
@@ -131,8 +131,8 @@ func TestSessionIsLost(t *testing.T) {
 	}
 }
 
-// The next process must resume the session of the earlier process. If it starts too late for that, it must request
-// the missed messages.
+// The next process must resume the session of the earlier process. If the next process starts too late to resume the
+// session, it must request the missed messages.
 func TestProcessGoesOn(t *testing.T) {
 	for name, away := range map[string]time.Duration{"soon": time.Minute, "later": time.Hour, "much later": 20 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestProcessGoesOn(t *testing.T) {
 }
 
 // A message counts as missed only if it was written before this connection was opened. A backfill also finds messages
-// that were written after that; these do not count as missed.
+// that were written after the connection was opened; the bot must not count these messages as missed.
 func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -217,7 +217,7 @@ func TestProcessIsAwayForDays(t *testing.T) {
 	})
 }
 
-// While the bot reads missed messages, calls fail or the store refuses a message. No message may be lost.
+// In this test, while the bot reads missed messages, calls fail or the store refuses a message. No message may be lost.
 func TestTroubleWhileAsking(t *testing.T) {
 	for name, trouble := range map[string]func(w *world, r *runs){
 		"a rate limit": func(w *world, _ *runs) {
@@ -277,7 +277,8 @@ func TestTroubleWhileAsking(t *testing.T) {
 	}
 }
 
-// A backfill is slow. A new message in a channel without missed messages must not wait for the other channels.
+// While a slow backfill runs, a new message in a channel without missed messages must not wait until the backfill has
+// read the other channels.
 func TestOthersDoNotWait(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -317,8 +318,8 @@ func TestOthersDoNotWait(t *testing.T) {
 	})
 }
 
-// The store refuses a message because it is full. The next Run must deliver this message again, and then the newer
-// messages in order.
+// In this test, the store refuses a message because the store is full. The next Run must deliver this message again,
+// and then the newer messages in order.
 func TestFullStore(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -335,8 +336,8 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// If only the operator can fix an error, the error must say how. The error must also ask for a long pause, because
-// each attempt starts a session.
+// If only the operator can fix an error, the error must say how. The error of Run must also ask for a long pause,
+// because each attempt to connect starts a session.
 func TestRefusedByGateway(t *testing.T) {
 	for code, c := range map[int]struct {
 		kind chat.ErrorKind
@@ -414,8 +415,8 @@ func TestGatewayDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// Discord allows an unpublished number of edits of an old message. After that, Edit must fail with Frozen, so that
-// the gateway sends a new message instead.
+// Discord allows an unpublished number of edits of an old message. When Discord refuses further edits of an old
+// message, Edit must fail with Frozen, so that the gateway sends a new message instead.
 func TestOldMessageIsFrozen(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

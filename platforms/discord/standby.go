@@ -14,8 +14,8 @@ import (
 // Several processes may answer for one bot, but only one of them receives messages. The message id of a command
 // contains everything that another process needs to answer the command.
 
-// Adopt implements gateway.Adopter. Another process may have received the message. Adopt then records in this process
-// what that process has recorded about the message.
+// Adopt implements gateway.Adopter. If another process has received the message, Adopt records in this process what the
+// other process has recorded about the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	if c, ok := parseCommand(in.ID); ok {
 		b.interactions.adopt(c.interaction, channelOf(in.To))
@@ -38,7 +38,8 @@ func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	return receiving.Probe(ctx, b.fetchName, works)
 }
 
-// fetchName requests the bot's name. Discord's gateway tells the name only to the replica that receives messages.
+// fetchName requests the bot's name. The call is necessary, because Discord's gateway tells the bot's name only to the
+// replica that receives messages.
 func (b *Bot) fetchName(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -13,8 +13,9 @@ import (
 	"telex/standin/fault"
 )
 
-// divided runs two processes of one bot. The first process receives messages; answers is the bot of the second
-// process, which answers them. adopted returns the next message, after answers has adopted it.
+// divided runs two processes of one bot. The first process receives messages. The returned bot answers belongs to the
+// second process, which answers the messages. The returned function adopted waits for the next message, passes it to
+// the method Adopt of answers, and returns it.
 func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.Inbound) {
 	t.Helper()
 	receives := w.bot(discarded(), conformance.Proper)
@@ -42,7 +43,7 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 		<-ended
 		<-ended
 	})
-	time.Sleep(65 * time.Second) // 5 s after StandBy requested the name, so that no such request disturbs the test
+	time.Sleep(65 * time.Second) // wait until 5 s after StandBy requested the name, so that no such request disturbs the test
 	return answers, func() chat.Inbound {
 		select {
 		case in := <-list:
@@ -54,8 +55,8 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 	}
 }
 
-// A process answers a command that another process received and is still acknowledging. The first attempt must fail
-// as Temporary, and the next must succeed.
+// In this test, a process answers a command that another process received and is still acknowledging. The first call of
+// Send must fail as Temporary, and the next call must succeed.
 func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, adopted := divided(t, w)
@@ -100,7 +101,7 @@ func TestConcludesWhatAnotherProcessReceived(t *testing.T) {
 	})
 }
 
-// A process must know the bot's name and the name for a new thread, although another process receives the messages.
+// A process that receives no messages must nevertheless know the bot's name, and the name for a new thread.
 func TestKnowsWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true

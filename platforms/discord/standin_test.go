@@ -20,9 +20,9 @@ import (
 	standin "telex/standin/discord"
 )
 
-// These tests run features that only Discord has, against its stand-in.
+// These tests check features that only Discord has, with Discord's stand-in.
 
-// quiet is longer than people wait for any reaction of the bot in these tests.
+// quiet is a time after which the bot has completed every reaction in these tests.
 const quiet = 30 * time.Second
 
 // inBubble runs a test in virtual time. The stand-in of its world enforces Discord's own rate limits.
@@ -48,17 +48,17 @@ type runs struct {
 	mu       sync.Mutex
 	accepted []chat.Inbound
 	resume   chat.Resume
-	full     int // how many messages the store refuses before it accepts one
+	full     int // how many of the next messages the store refuses
 	known    map[string]bool
 }
 
-// start calls the bot's Run in a goroutine. The Run ends when stop is called or the test ends.
+// start calls the bot's Run in a goroutine. The call of Run ends when the method stop is called or the test ends.
 func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
 	t.Helper()
 	return (&runs{t: t, bot: bot, resume: from, known: make(map[string]bool)}).again(bot)
 }
 
-// again starts another Run, which continues where this Run ended and uses the same imitation of a store.
+// again calls Run again. The new call continues where the previous call ended, and uses the same imitation of a store.
 func (r *runs) again(bot *discord.Bot) *runs {
 	r.t.Helper()
 	from := r.from()
@@ -94,7 +94,7 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 	return nil
 }
 
-// refuse makes the store refuse the next n messages, as if it were full.
+// refuse makes the store refuse the next n messages, as if the store were full.
 func (r *runs) refuse(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,14 +120,14 @@ func (r *runs) ended() error {
 	}
 }
 
-// from returns the position at which another Run would continue.
+// The method from returns the position at which another call of Run would continue to receive.
 func (r *runs) from() chat.Resume {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return chat.Resume{Cursor: r.resume.Cursor, Places: slices.Clone(r.resume.Places)}
 }
 
-// take returns the messages that were accepted since the last take.
+// The method take returns the messages that were accepted since the previous call of take.
 func (r *runs) take() []chat.Inbound {
 	time.Sleep(quiet)
 	synctest.Wait()
@@ -138,7 +138,7 @@ func (r *runs) take() []chat.Inbound {
 	return list
 }
 
-// wantTexts checks the messages that were accepted since the last take.
+// wantTexts checks the texts of the messages that were accepted since the previous call of take.
 func (r *runs) wantTexts(want ...string) {
 	r.t.Helper()
 	var got []string
@@ -150,7 +150,7 @@ func (r *runs) wantTexts(want ...string) {
 	}
 }
 
-// one returns the one message that was accepted since the last take.
+// The method one returns the only message that was accepted since the previous call of take.
 func (r *runs) one() chat.Inbound {
 	r.t.Helper()
 	list := r.take()
@@ -160,7 +160,7 @@ func (r *runs) one() chat.Inbound {
 	return list[0]
 }
 
-// say lets a person write a text, which mentions the bot except in a DM.
+// say makes a person write a text. Except in a DM, the text mentions the bot.
 func (w *world) say(channel, text string) string {
 	w.t.Helper()
 	if channel != w.direct && channel != "" {
@@ -175,8 +175,8 @@ func (w *world) say(channel, text string) string {
 
 func discarded() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// house runs telex's gateway with a bot until the test ends or end is called. If open is true, the bot answers
-// everybody.
+// house runs telex's gateway with a bot until the test ends or the returned function is called. If open is true, the
+// bot answers everybody.
 func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Runner, open bool) (end func()) {
 	t.Helper()
 	end = conformance.Start(t, gateway.Options{

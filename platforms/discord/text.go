@@ -8,8 +8,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// nameMarks matches codes such as <@123>. Discord's apps show a name in place of the code.
-// https://docs.discord.com/developers/reference#message-formatting
+// nameMarks matches codes such as <@123>. Discord's apps show the name of a user, role or emoji in place of such a
+// code. https://docs.discord.com/developers/reference#message-formatting
 var nameMarks = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 
 // readText returns the text of a message without mentions of the bot, and whether the text mentions the bot. self is
@@ -32,8 +32,8 @@ func (m *incoming) readText(self, role string) (string, bool) {
 	return kept.String(), mentioned
 }
 
-// displayNameOf returns the name that people see in place of a code. displayNameOf does not change unknown codes and
-// the codes of channels.
+// displayNameOf returns the name that people see in place of a code such as <@123>. For an unknown code and for the
+// code of a channel, displayNameOf returns the code itself.
 func (m *incoming) displayNameOf(mark, kind, id string) string {
 	switch kind {
 	case "@", "@!":
@@ -50,10 +50,11 @@ func (m *incoming) displayNameOf(mark, kind, id string) string {
 	return mark
 }
 
-// maxName limits the name of a person. Discord's limit is 32 characters.
+// maxName limits the name of a person. Discord itself limits a person's name to 32 characters.
 const maxName = 100
 
-// name returns a person's name in a guild, or the global name if there is none, as one line.
+// The method name returns a person's name in a guild, as one line. If the person has no name in the guild, the method
+// returns the person's global name.
 func (p *user) name(in *member) string {
 	nick := ""
 	if in != nil {

@@ -18,10 +18,10 @@ import (
 // Discord archives a thread when it has had no new message for archiveMinutes.
 const archiveMinutes = 1440
 
-// inChannel passes the thread or channel of a target to call, and returns the thread or channel that the successful
-// call used. If the thread does not exist, inChannel creates it. The thread is created only when the bot answers, so
-// that questions of people without access create no threads. If the thread can't be created, inChannel uses the
-// parent channel instead.
+// inChannel passes the thread or channel of a target to the function call, and returns the thread or channel with which
+// the function succeeded. If the thread does not exist, inChannel creates the thread. telex creates the thread only
+// when the bot answers, so that questions of people without access create no threads. If the thread can't be created,
+// inChannel uses the parent channel instead.
 func (b *Bot) inChannel(
 	ctx context.Context, name string, to chat.Target, call func(channel string) (*response, error),
 ) (*response, string, error) {
@@ -59,8 +59,8 @@ func (b *Bot) inChannel(
 	return a, string(to.Chat), err
 }
 
-// disableThreads records that the bot can't create threads in a channel. disableThreads logs this only once for each
-// channel.
+// disableThreads records that the bot can't create threads in a channel. disableThreads logs a warning only once for
+// each channel.
 func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	if b.channels.disableThreads(parent) {
 		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
@@ -68,8 +68,8 @@ func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	}
 }
 
-// startThread creates the thread that starts at a message. Discord gives the thread the id of the message.
-// startThread returns false if the thread can't be created.
+// startThread creates the thread that starts at a message. The thread gets the same id as the message. startThread
+// returns false if the thread can't be created.
 // https://docs.discord.com/developers/resources/channel#start-thread-from-message
 func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	parent, question := string(to.Chat), string(to.Thread)
@@ -91,7 +91,7 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	case chat.Forbidden:
 		b.disableThreads(ctx, parent, err)
 		return false, nil
-	case chat.Rejected, chat.Gone: // only for this question: it was deleted, or the channel has too many active threads
+	case chat.Rejected, chat.Gone: // no thread for this question only: it was deleted, or the channel has too many active threads
 		if b.channels.disableThreads(question) {
 			b.log.InfoContext(ctx, "no thread was made for a question", slog.String("channel", parent), slog.Any("error", err))
 		}
@@ -118,7 +118,8 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	return threadNameOf(text)
 }
 
-// unarchive reopens an archived thread, because an archived thread can't be changed. A locked thread stays archived.
+// unarchive reopens an archived thread, because an archived thread can't be changed. If the thread is locked, the
+// thread stays archived and the call fails.
 func (b *Bot) unarchive(ctx context.Context, channel string) error {
 	_, err := b.call(ctx, request{
 		name: "editChannel", method: http.MethodPatch, path: "/channels/" + channel, body: map[string]any{"archived": false},
@@ -131,7 +132,7 @@ func (b *Bot) unarchive(ctx context.Context, channel string) error {
 
 // threadNameOf turns a text into a thread's name: one line, cut at a word.
 func threadNameOf(text string) string {
-	const maxLength = 60 // characters that lists of threads show
+	const maxLength = 60 // Discord's lists of threads show about 60 characters of a name
 	name := ""
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		switch {

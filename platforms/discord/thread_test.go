@@ -13,7 +13,7 @@ import (
 	"telex/standin/fault"
 )
 
-// threaded returns a bot that answers in threads, together with its Run and the accepted question.
+// threaded returns a bot that answers in threads, together with the bot's call of Run and the accepted question.
 func threaded(t *testing.T, w *world, question string) (*discord.Bot, *runs, chat.Inbound) {
 	t.Helper()
 	w.threads = true
@@ -28,8 +28,8 @@ func (w *world) threadsOf(channel string) []standin.Channel {
 	return slices.DeleteFunc(w.server.Channels(), func(c standin.Channel) bool { return c.Parent != channel })
 }
 
-// The first call that needs a thread must create it, and name it after the beginning of the question. The thread is
-// then a conversation of its own.
+// The first call that needs a thread must create it, and name it after the beginning of the question. The new thread
+// must be a separate conversation.
 func TestThreadIsMade(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why is the sky blue,\nand not green? I mean by day, when there are no clouds at all to be seen")
@@ -66,8 +66,8 @@ func TestThreadIsMade(t *testing.T) {
 	})
 }
 
-// The process that received the question has ended. Another process must create the thread, and a third process must
-// use the existing thread.
+// In this test, the process that received the question has ended. Another process must create the thread, and a third
+// process must use the existing thread.
 func TestThreadIsMadeByAnother(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		_, r, in := threaded(t, w, "why?")
@@ -126,8 +126,8 @@ func TestThreadCanNotBeMade(t *testing.T) {
 	}
 }
 
-// The bot loses the permission to create threads. After it has failed to create one thread, it must answer the next
-// question in the channel.
+// In this test, the bot loses the permission to create threads. After the bot has failed to create one thread, it must
+// answer the next question in the channel.
 func TestThreadsAreForgone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why?")
@@ -142,7 +142,8 @@ func TestThreadsAreForgone(t *testing.T) {
 	})
 }
 
-// Discord refuses to create a thread for one question. The next question must still get a thread.
+// In this test, Discord refuses to create a thread for one question. The bot must still create a thread for the next
+// question.
 func TestOneThreadIsForgone(t *testing.T) {
 	refusal := func(code int) func(w *world, _ string) {
 		return func(w *world, _ string) {
@@ -184,7 +185,7 @@ func TestOneThreadIsForgone(t *testing.T) {
 	}
 }
 
-// If AutoMod refuses the words of a question as a thread's name, the thread gets another name.
+// If Discord's AutoMod refuses the words of a question as a thread's name, the bot must give the thread another name.
 func TestThreadGetsAnotherName(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, _, in := threaded(t, w, "why?")
@@ -199,7 +200,7 @@ func TestThreadGetsAnotherName(t *testing.T) {
 	})
 }
 
-// A bot that may create threads but not write in them answers in the channel.
+// A bot that may create threads but not write in threads must answer in the channel.
 func TestThreadsAreReadOnly(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true
@@ -240,7 +241,8 @@ func TestThreadFails(t *testing.T) {
 	})
 }
 
-// telex's gateway answers a person who has access in a thread. A stranger's message must not create a thread.
+// telex's gateway must answer a person who has access in a thread. A message of a person without access must not create
+// a thread.
 func TestThreadsEndToEnd(t *testing.T) {
 	for name, open := range map[string]bool{"let in": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +285,7 @@ func TestArchivedThread(t *testing.T) {
 		}
 		first, second := send(t, bot, to, outgoing("one", "")), send(t, bot, to, outgoing("two", ""))
 		for _, locked := range []bool{false, true} {
-			time.Sleep(6 * time.Second) // because of Discord's own rate limits
+			time.Sleep(6 * time.Second) // wait because of Discord's own rate limits
 			if err := w.server.Archive(thread, true, locked); err != nil {
 				t.Fatal(err)
 			}
@@ -310,8 +312,9 @@ func TestArchivedThread(t *testing.T) {
 	})
 }
 
-// A question was accepted with a future thread as its target, but no thread can be created. When the session is lost
-// later, the question is not delivered a second time, with the channel as its target.
+// In this test, the bot accepts a question that it wants to answer in a new thread, but can't create the thread. When
+// the session is lost later, the bot must not deliver the question a second time, with the channel as the question's
+// target.
 func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why?")
@@ -325,8 +328,8 @@ func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// Discord's API fails whenever the bot requests a certain thread. A message in this thread must not block the
-// messages of other chats forever.
+// In this test, Discord's API fails whenever the bot requests a certain thread. A message in this thread must not block
+// the messages of other chats forever.
 func TestThreadCanNotBeLearned(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")

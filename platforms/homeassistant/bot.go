@@ -30,7 +30,7 @@ type Options struct {
 	Token  string // long-lived access token
 	Watch  Watch
 	Notify string // a notify entity or notify action, such as "notify.mobile_app_phone"; empty: persistent notifications
-	// Pause is the minimum time from the end of an answer to the next message. The pause keeps the number of messages
+	// Pause is the minimum time from the end of an answer to the next message. This pause keeps the number of messages
 	// below telex's limit on turns per minute.
 	Pause time.Duration
 	HTTP  http.RoundTripper // nil: the bot creates its own transport
@@ -38,11 +38,11 @@ type Options struct {
 }
 
 // Bot connects telex to one installation of Home Assistant. The methods of Bot are safe for concurrent use, but only
-// one Run may be active.
+// one call of Run may be active at a time.
 type Bot struct {
-	base    string // without a trailing slash
+	base    string // URL of the installation, without a trailing slash
 	token   string
-	notify  string // the name after "notify."; empty: persistent notifications
+	notify  string // the configured name without "notify."; empty: persistent notifications
 	pause   time.Duration
 	secrets calls.Secrets
 	client  *http.Client
@@ -55,8 +55,8 @@ type Bot struct {
 
 	mu          sync.Mutex
 	watcher     *watcher
-	undelivered *chat.Inbound  // the message that accept must still accept; nil: none
-	answering   chat.MessageID // the message that is being answered; empty: none
+	undelivered *chat.Inbound  // the message that the function accept has not accepted yet; nil: there is no such message
+	answering   chat.MessageID // the message that the gateway is answering; empty: no message
 	nextAfter   time.Time      // when the bot may send the next message to the gateway
 }
 
@@ -87,14 +87,15 @@ func (b *Bot) Dialect(chat.Target) markup.Dialect {
 	return Markdown{}
 }
 
-// Pulse implements gateway.Pulse. Run reports for each frame that it works. Home Assistant sends at least one frame
-// every pingEvery, because it answers pings. limit also includes the time that Run needs to open a connection.
+// Pulse implements gateway.Pulse. With each frame that arrives, Run reports that it works. Home Assistant sends at
+// least one frame every pingEvery, because it answers pings. The returned limit also includes the time that Run needs
+// to open a connection.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), handshakeTimeout + 2*pingEvery + time.Minute
 }
 
-// Concluded implements gateway.Concluder. The gateway calls Concluded when the answer to messages is complete. After a
-// pause, the bot may then send its next message.
+// Concluded implements gateway.Concluder. The gateway calls Concluded when the answer to messages is complete. When the
+// answer is complete, the bot waits for a pause and may then send its next message.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"telex/platforms/conformance"
 )
 
-// The bot never edits a notification (F56). After each case, world.neverEdits checks that no notification had a
+// The bot must never edit a notification (F56). After each case, world.neverEdits checks that no notification had a
 // cursor or got another text.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t) })
 }
 
-// sample is the sample answer of the conformance suite, as the bot sends it.
+// sample is the sample answer of the conformance suite in the Markdown that the bot sends.
 const sample = "# The plan\n" +
 	"\n" +
 	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +

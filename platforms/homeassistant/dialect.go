@@ -22,7 +22,7 @@ import (
 //	{{ {% {#                   with a joiner between the characters, also in code: see escapeTemplates
 type Markdown struct{}
 
-// Text writes plain text for the notify actions, because each device shows formatted text differently.
+// Text is the dialect of notify actions. Text writes plain text, because each device shows formatted text differently.
 type Text struct{ markup.Plain }
 
 var (
@@ -30,8 +30,8 @@ var (
 	_ markup.Dialect = Text{}
 )
 
-// Shape returns the symbols of plain text. Shape also enables tables, tasks and lists, because Home Assistant can show
-// them.
+// Shape returns the same symbols as for plain text. In addition, Shape enables tables, tasks and lists, because Home
+// Assistant can show them.
 func (Markdown) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Tables | markup.Tasks | markup.Lists
@@ -64,9 +64,8 @@ func (Text) Len(r markup.Rendered) int { return len(r.Text) }
 
 // escapeTemplates prevents Home Assistant from evaluating a text as a template: it inserts an invisible character
 // between the two characters that begin a template, such as {{. Home Assistant evaluates templates in the data of
-// actions. A template in a model's answer could read any state and run for minutes, and an invalid template would make
-// the call fail.
-// https://www.home-assistant.io/docs/configuration/templating/
+// actions. A template in a model's answer could read the state of any entity and run for minutes, and an invalid
+// template would make the call fail. https://www.home-assistant.io/docs/configuration/templating/
 func escapeTemplates(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
@@ -84,7 +83,8 @@ func escapeTemplates(text string) string {
 // grammar describes GitHub's Markdown.
 type grammar struct{}
 
-// maxColumns is the maximum number of columns in a table. Home Assistant has no limit, but screens are narrow.
+// maxColumns is the maximum number of columns in a table. Home Assistant has no limit for the columns of a table, but
+// screens are narrow.
 const maxColumns = 20
 
 var language = regexp.MustCompile(`^[A-Za-z0-9_+.#-]{1,20}$`)
@@ -114,7 +114,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	case '-', '+', '=', '|':
 		escaped = at.Start()
 	case ':':
-		escaped = at.Start() && at.Next() == '-' // ":-" would align a table column
+		escaped = at.Start() && at.Next() == '-' // at the start of a line, ":-" would align a table column
 	case '.', ')':
 		escaped = at.Ordinal()
 	}
@@ -138,5 +138,5 @@ func (grammar) Link(_ string, f markup.Format, _ bool) string {
 // Label returns true, because the label of a link can contain any character.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile returns false, because code and URLs never end a style.
+// Fragile returns false, because in GitHub's Markdown, code and URLs never end a style such as bold.
 func (grammar) Fragile(string) bool { return false }

@@ -45,8 +45,8 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// checkMessage fails the test if Home Assistant would load a resource for a part, show HTML in it, or evaluate it as
-// a template.
+// checkMessage fails the test if Home Assistant would load a resource for a part of an answer, show HTML in the part,
+// or evaluate the part as a template.
 func checkMessage(t markuptest.TB, _ markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -100,8 +100,8 @@ func TestLiteral(t *testing.T) {
 	})
 }
 
-// Notifications on a phone are plain text, in which each link must be followed by its URL. Dividing a long text must
-// lose no URL.
+// Notifications on a phone are plain text, in which each link must be followed by its URL. If a long text is divided
+// into several notifications, no URL may be lost.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

@@ -68,7 +68,8 @@ func (t *lenientText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeFrame decodes a frame. The caller logs the errors of decodeFrame, so they do not contain the frame's content.
+// decodeFrame decodes a frame. The caller logs the errors of decodeFrame, so these errors do not contain the frame's
+// content.
 func decodeFrame(data []byte) (*frame, error) { return receiving.Decode[frame](data) }
 
 // change returns the state change that a frame reports. change ignores frames that report the addition or removal of an
@@ -93,8 +94,8 @@ const (
 	maxState = 255
 )
 
-// clean returns a copy of the state in which each text has one line and a limited length. The watcher keeps only states
-// that clean has returned.
+// clean returns a copy of the state in which each text is a single line of limited length. The watcher keeps only
+// states that clean has returned.
 func (s state) clean() state {
 	s.State = oneLine(s.State, maxState)
 	a := &s.Attributes

@@ -11,8 +11,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Examine returns the name and version of the installation, and which configured names are wrong. Examine neither
-// receives nor sends messages. The errors of Examine are *chat.SendError.
+// Examine returns the name and version of the installation, and a finding for each configured name that the
+// installation does not have. Examine neither receives nor sends messages. The errors of Examine are *chat.SendError.
 // https://developers.home-assistant.io/docs/api/rest
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	o, err := b.call(ctx, http.MethodGet, "config", nil)
