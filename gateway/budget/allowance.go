@@ -57,7 +57,7 @@ func (a *allowance) report(w chat.RateLimitInfo, others int, now time.Time) {
 	reset := min(w.Reset, maxReset)
 	until, left := now.Add(reset), w.Remaining-others
 	if a.until.Sub(now) > 0 && until.Sub(a.until) < a.period/2 {
-		left = min(left, a.left) // the period is still the same, and an older response may arrive later
+		left = min(left, a.left) // the period is still the same, and an older response may arrive after a newer one
 	}
 	a.limit, a.left, a.until, a.period = max(0, w.Limit), left, until, max(a.period, reset)
 }
@@ -71,8 +71,8 @@ func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	return 0
 }
 
-// take counts a call that begins while other calls are running. The first call after a reset begins a new period. The
-// response to this call may then report the exact time of the next reset.
+// take counts a call that begins while other calls are running. The first call after a reset begins a new period. The response
+// to that first call may then report the exact time of the next reset.
 func (a *allowance) take(others int, now time.Time) {
 	switch {
 	case now.Before(a.until):
@@ -82,7 +82,7 @@ func (a *allowance) take(others int, now time.Time) {
 	}
 }
 
-// undo reverts take for a call that was not made.
+// undo makes the allowance forget a call that the method take counted but that was not made.
 func (a *allowance) undo(now time.Time) {
 	if now.Before(a.until) {
 		a.left++

@@ -22,10 +22,10 @@ type suspect struct {
 }
 
 // The Budget calls blame when the platform refuses call c because of a rate limit, but does not name the scope of this
-// limit. blame returns which scope to block, and which scope's limits to slow down. By default, both are the chat. If a
-// smaller fraction of the limits of c's chat and message is used than of the endpoint's limits, the chat is a suspect.
-// When there are suspectChats suspects, blame returns the endpoint. While the endpoint's limits are slowed down, each
-// further suspect slows them down more.
+// limit. blame returns which scope to block, and which scope's limits to slow down. By default, blame returns the chat
+// for both. If a smaller fraction of the limits of c's chat and message is used than of the endpoint's limits, the chat
+// is a suspect. When there are suspectChats suspects, blame returns the endpoint. While the endpoint's limits are
+// slowed down, each further suspect slows them down more.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {
 	var own, endpoint float64 // used fraction of the most used limit: of the chat or message, and of the endpoint
 	known := false
@@ -53,7 +53,7 @@ func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) 
 }
 
 // suspect records that a chat is a suspect, and reports whether there are enough suspects to blame the endpoint. If
-// there are enough, suspect ends the slowdowns of the suspected chats.
+// there are enough suspects, this method ends the slowdowns of the suspected chats.
 func (b *Budget) suspect(id chat.ChatID, now time.Time) bool {
 	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
 		return now.Sub(s.at) >= suspectFor || s.chat == id

@@ -9,7 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// untilEvent stands for a wait that only an event ends, such as the end of another call. No timer ends such a wait.
+// untilEvent stands for a wait that only an event ends, such as the end of another call. No timer ends a wait of
+// untilEvent.
 const untilEvent = time.Duration(math.MaxInt64)
 
 // sweepEvery is the number of requests between two sweeps of unused scopes.
@@ -21,7 +22,7 @@ type Budget struct {
 	mu       sync.Mutex
 	scopes   map[scopeKey]*scope
 	waiting  []*Ticket   // tickets that wait, in the order in which they are granted
-	timer    *time.Timer // runs dispatch at due
+	timer    *time.Timer // calls dispatch at the time in due
 	due      time.Time   // zero: only an event, such as the end of a call, can make room for waiting tickets
 	trips    roundTrips
 	suspects []suspect

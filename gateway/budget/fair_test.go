@@ -53,8 +53,9 @@ func TestFairness(t *testing.T) {
 			}
 			wg.Wait()
 		})
-		// In each window, the budget grants rate calls. A window in this test lasts one latency longer than the limit's
-		// window. Previews leave one of these calls to finals. One more call is subtracted because of rounding.
+		// In each window, the budget grants as many calls as the variable rate says. A window in this test lasts one latency
+		// longer than the limit's window. Previews leave one call of each window to finals. One more call is subtracted
+		// because of rounding.
 		window := time.Second + latency
 		perWindow := max(1, rate-2)
 		finals := replies/finalEvery + 1 // number of finals during one round, in which each reply makes one preview

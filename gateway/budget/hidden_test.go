@@ -78,10 +78,10 @@ func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time
 	return finals
 }
 
-// D3: the platform secretly enforces half of the limits that it publishes. Each scope must slow down at its first
-// refusal. A single refusal may be transient, so the budget tries the full limit again after a minute. But the platform
-// refuses again at the same number of calls. So the budget must try the full limit less and less often: five times in
-// the first hour, then about once an hour.
+// D3: the platform secretly enforces half of the limits that it publishes. Each scope must slow down at its first refusal.
+// A single refusal may be transient, so the budget tries the full limit again after a minute. The simulated platform,
+// however, refuses calls again at the same number of calls. So the budget must try the full limit less and less often: five
+// times in the first hour, then about once an hour.
 func TestHiddenLimits(t *testing.T) {
 	group := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: time.Minute, Burst: 5}
 	private := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: 20 * time.Second, Burst: 3}
@@ -152,8 +152,9 @@ func TestHiddenLimits(t *testing.T) {
 	}
 }
 
-// The platform refuses calls without saying which scope's limit is exceeded. The budget must block the chat of the call. If
-// the platform refuses calls in three chats that have hardly used their own limits, the budget must block the endpoint.
+// The platform refuses calls without saying which scope's limit is exceeded. The budget must block the chat of the refused
+// call. If the platform refuses calls in three chats that have hardly used their own limits, the budget must block the
+// endpoint.
 func TestManyRefusedChatsStandForTheEndpoint(t *testing.T) {
 	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
 	refuse := func(b *Budget, id chat.ChatID, before int) chat.Block {

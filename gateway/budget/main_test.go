@@ -12,8 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// By default, the property tests try as many random schedules of calls as checks says, because virtual time makes the
-	// tests fast. The flag -rapid.checks sets another number.
+	// By default, the property tests try as many random schedules of calls as the constant checks says, because virtual
+	// time makes the tests fast. The flag -rapid.checks sets another number.
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
@@ -56,7 +56,7 @@ func granted(t *Ticket) bool {
 	}
 }
 
-// must ends the ticket's call. If the ticket was not granted, must fails the test.
+// The function must ends the ticket's call. If the ticket was not granted, the function must fails the test.
 func must(t *testing.T, ticket *Ticket) {
 	t.Helper()
 	if !granted(ticket) {

@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// shortWindow is the length of the longest window that the Budget regards as full after a restart. In windows up to
-// this length, the calls of the old and the new process together never exceed Count.
+// shortWindow is the length of the longest window that the Budget regards as full after a restart. In windows up to the length
+// shortWindow, the calls of the old and the new process together never exceed Count.
 const shortWindow = 5 * time.Second
 
 // meter counts the calls under one limit in one scope. The list of recent calls ensures that no Window has more
@@ -160,13 +160,14 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.lapse(t, now)
 }
 
-// assume counts calls that an earlier process may have made. This process does not know the calls of the earlier
-// process. So assume supposes the worst, and empties the bucket. If the window is not longer than shortWindow, assume
-// also fills the window with calls that are as recent as the bucket allows.
+// assume counts calls that an earlier process may have made. This process does not know the calls of the earlier process. So
+// the method assume supposes the worst, and empties the bucket. If the window is not longer than shortWindow, the method
+// assume also fills the window with calls that are as recent as the bucket allows.
 //
 // The earlier process used a bucket of the same size and rate, so the calls of both processes together comply with one bucket.
 // A window may then contain up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow
-// for these additional calls (see chat.Limit). If assume filled long windows too, no call could be made for Burst intervals.
+// for these additional calls (see chat.Limit). If the method assume filled long windows too, no call could be made for Burst
+// intervals.
 func (m *meter) assume(now time.Time) {
 	m.prune(now)
 	if m.limit.Window <= shortWindow {
@@ -186,7 +187,7 @@ func (m *meter) assume(now time.Time) {
 	}
 }
 
-// undo reverts take for a call that was not made.
+// undo makes the meter forget a call that the method take counted but that was not made.
 func (m *meter) undo(t *Ticket) {
 	m.running--
 	m.withdraw(t)

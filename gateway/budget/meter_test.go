@@ -106,7 +106,7 @@ func TestMessageScopeCountsEachMessage(t *testing.T) {
 	})
 }
 
-// D11: previews use as many calls as they may. A final must still have room.
+// D11: previews use as many calls as they may. A final must still find room under the limit.
 func TestHeadroom(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -140,7 +140,7 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 		name  string
 		limit chat.Limit
 		class chat.Class
-		want  int // calls of the class that are granted at once
+		want  int // number of calls of the class that are granted at once
 	}{
 		{"bucket, previews", perChat(20, 20*time.Second, 3), chat.ClassPreview, 2},
 		{"bucket, typing", perChat(20, 20*time.Second, 3), chat.ClassTyping, 1},

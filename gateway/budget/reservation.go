@@ -17,8 +17,8 @@ const (
 	reserveRunningTime = 2 * time.Second
 )
 
-// reservation is a number of calls that a final has announced, but not requested yet. Other replies must leave these
-// calls to the final.
+// reservation is a number of calls that a final has announced, but not requested yet. Other replies must leave the
+// announced calls to the final.
 type reservation struct {
 	holder *Ticket
 	calls  int
@@ -57,7 +57,7 @@ func (m *meter) reserveNext(t *Ticket, now time.Time) {
 }
 
 // pace returns the minimum time between two calls of t's reply: the shortest round trip or the longest interval of a
-// limit. pace leaves out the limit of the meter without.
+// limit. pace ignores the limit of the meter in the parameter without.
 func (t *Ticket) pace(without *meter) time.Duration {
 	d := t.budget.trips.shortest
 	for _, m := range t.meters {

@@ -47,8 +47,8 @@ type share struct {
 	pace  int // rate at which this process spreads its calls, in calls per window
 }
 
-// Divide begins to divide the endpoint's limits among several processes. Divide discards earlier shares. Until Claims
-// and Grant have been called, the Budget grants no call that counts toward a limit of the endpoint. The Budget calls
+// Divide begins to divide the endpoint's limits among several processes. Divide discards earlier shares. Until Claims and
+// Grant have been called, the Budget grants no call that counts toward a limit of the endpoint. The Budget calls the function
 // unknown when a call counts toward a limit that has no share yet.
 func (b *Budget) Divide(known []chat.Limit, unknown func()) {
 	b.mu.Lock()

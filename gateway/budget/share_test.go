@@ -25,7 +25,7 @@ func (tb *table) settle(b *Budget, id chat.ReplicaID, lost string) {
 	tb.exchange(b, id, lost, b.Claims(), Divided)
 }
 
-// exchange replaces the claims of a process in the table by the result of decide.
+// exchange replaces the claims of a process in the table by the result of the function decide.
 func (tb *table) exchange(b *Budget, id chat.ReplicaID, lost string, mine []chat.Claim, decide func(mine, others []chat.Claim) []chat.Claim) {
 	if lost == "request" {
 		return

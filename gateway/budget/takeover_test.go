@@ -77,9 +77,9 @@ func tooMany(l chat.Limit, calls []time.Time) string {
 	return ""
 }
 
-// D3: two processes own a chat in turns. The calls of both processes together must comply with one token bucket of the
-// limit. A short window may contain at most Count calls, and a long window at most Count+Burst-1. The adapters choose
-// Count and Burst of long windows so that this sum equals the published limit.
+// D3: two processes own a chat in turns. The calls of both processes together must comply with one token bucket of the limit.
+// A short window may contain at most Count calls, and a long window at most Count+Burst-1. The adapters choose Count and
+// Burst of long windows so that Count+Burst-1 equals the published limit.
 func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -137,7 +137,8 @@ func (t *Ticket) due() time.Time {
 	return t.since
 }
 
-// headroom returns how many of capacity calls ticket t must leave to more urgent calls. If capacity is 1, headroom returns 0.
+// headroom returns how many calls out of the given capacity the ticket t must leave to more urgent calls. If capacity is 1,
+// headroom returns 0.
 func (t *Ticket) headroom(capacity int, now time.Time) int {
 	n := 0
 	switch {

@@ -24,8 +24,8 @@ type job struct {
 	patience time.Duration // the test cancels the ticket if it is not granted within this time; 0: never
 }
 
-// network describes the latency of calls. The travel times are at least up and down. Each call takes up to jitter
-// longer, and rarely some seconds longer.
+// network describes the latency of calls. A call travels at least the time up to the platform, and its response travels back
+// at least the time down. Each call takes longer by up to the time jitter, and rarely by some seconds.
 type network struct{ up, down, jitter time.Duration }
 
 // arrival is a call as the platform counts it.
@@ -136,8 +136,8 @@ type strict struct {
 	full  time.Time // when the bucket of the limit is full again
 }
 
-// take counts a call. If the call violates the limit, take returns a description of the violation. A call that comes
-// too early by less than the given duration is allowed.
+// take counts a call. If the call violates the limit, take returns a description of the violation. A call that comes too early
+// by less than the duration in the parameter early is allowed.
 func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
 	wrong := ""
 	if n := len(s.times) - l.Count; n >= 0 && at.Sub(s.times[n]) < l.Window-early {
