@@ -27,8 +27,8 @@ type document struct {
 }
 
 // readDocument returns at most limit bytes of the text of a PDF, DOCX, XLSX or EPUB file. If the file turns out to be
-// damaged or too large, readDocument returns the text before that point. One call may use much memory, so the caller
-// must limit the number of concurrent calls.
+// damaged or too large, readDocument returns the text that it has read until then. One call may use much memory, so the
+// caller must limit the number of concurrent calls.
 func readDocument(ctx context.Context, data []byte, limit int) (d document, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -25,7 +25,8 @@ func read(t *testing.T, name string, data []byte) attachment.Question {
 	return attachment.NewReader().Read(t.Context(), attachment.Sources{Messages: []chat.Inbound{in}, Fetch: fetch, Log: slog.New(slog.DiscardHandler)})
 }
 
-// The test data contains documents that many different programs wrote. The package must return their text in reading order.
+// The test data contains documents that many different programs wrote. Package attachment must return the text of these
+// documents in reading order.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	const heading, range135 = "The tides at Saint-Malo\n", "reaches 13.5 metres"

@@ -15,7 +15,7 @@ import (
 )
 
 // The test reads damaged files, and files that unpack to gigabytes. The package must read each file as far as possible,
-// or refuse it, quickly and within memory limits. The text must say which part of a file is missing.
+// or refuse it, quickly and within memory limits. The returned text must say which part of a file is missing.
 func TestHostileDocuments(t *testing.T) {
 	repeat := strings.Repeat
 	paragraph := "<w:p><w:r><w:t>hello</w:t></w:r></w:p>"

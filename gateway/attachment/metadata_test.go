@@ -67,7 +67,7 @@ func TestBareDamaged(t *testing.T) {
 	}
 }
 
-// Two extra bytes keep bareJPEG from parsing a JPEG that the decoder can still read. Shrink must turn this picture
+// Two extra bytes keep bareJPEG from parsing a JPEG that the decoder can still read. Shrink must turn such a picture
 // upright, too.
 func TestShrinkTurnsDamagedJPEG(t *testing.T) {
 	t.Parallel()

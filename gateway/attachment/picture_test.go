@@ -86,8 +86,8 @@ func asGIF(t testing.TB, w, h, frames int) []byte {
 	return b.Bytes()
 }
 
-// asWebP returns a lossless picture of one colour. Each of its prefix codes has only one symbol, so the pixels need no bits.
-// https://developers.google.com/speed/webp/docs/webp_lossless_bitstream_specification
+// asWebP returns a lossless picture of one colour. Each prefix code of this picture has only one symbol, so the pixels need
+// no bits. https://developers.google.com/speed/webp/docs/webp_lossless_bitstream_specification
 func asWebP(w, h int, c color.NRGBA) []byte {
 	var bits []byte
 	n := 0
@@ -107,7 +107,7 @@ func asWebP(w, h int, c color.NRGBA) []byte {
 	put(0, 3) // version
 	put(0, 1) // no transforms
 	put(0, 1) // no colour cache
-	put(0, 1) // one set of codes
+	put(0, 1) // the picture uses one set of codes
 	for _, symbol := range []byte{c.G, c.R, c.B, c.A, 0} {
 		put(1, 1) // simple
 		put(0, 1) // one symbol
@@ -135,7 +135,7 @@ func vp8x(flags byte, w, h int) []byte {
 	})
 }
 
-// exif returns EXIF data that contains an orientation and the secret.
+// exif returns EXIF data that contains an orientation and the constant secret.
 func exif(order binary.AppendByteOrder, o uint16) []byte {
 	data := []byte("II*\x00")
 	if order == binary.AppendByteOrder(binary.BigEndian) {

@@ -57,7 +57,7 @@ func NewReader() *Reader {
 
 // Question is the content of messages and their attachments.
 type Question struct {
-	Message agent.Message // for the model; empty if nothing could be read
+	Message agent.Message // the message for the model; empty if nothing could be read
 	Failed  []string      // names of unreadable attachments, which the gateway tells the person
 	Unheard bool          // there is a voice message and no transcriber
 }
@@ -103,8 +103,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
-	// own is the number of attachments of the asker that may still be read, and others is the number of attachments of
-	// quoted messages. The asker's attachments take precedence over those of quoted messages.
+	// own counts the asker's attachments that may still be read, and others counts those of quoted messages. The asker's
+	// attachments take precedence over those of quoted messages.
 	own, others, left := maxAttached, maxAttached, 0
 	for _, m := range s.Messages {
 		others = max(0, others-len(m.Attachments))
@@ -174,9 +174,9 @@ func (q *question) add(text string, source agent.Source) {
 	}
 }
 
-// inFrame puts everything that the function read adds to the question into a frame. The frame shows the model that the
-// asker has neither written nor attached this content. If read adds only notes about missing content, inFrame adds the
-// notes without a frame.
+// inFrame calls the parameter read, and puts everything that read adds to the question into a frame. The frame shows
+// the model that the asker has neither written nor attached the content inside. If the function read adds only notes
+// about missing content, inFrame adds the notes without a frame.
 func (q *question) inFrame(read func(), frame func(inside string) (string, agent.Source)) {
 	texts, notes, sources := len(q.texts), len(q.notes), len(q.sources)
 	read()

@@ -17,8 +17,8 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 	sw, sh := bounds.Dx(), bounds.Dy()
 	dst := image.NewRGBA(image.Rect(0, 0, w, h))
 	lines := image.NewRGBA(image.Rect(0, 0, sw, min(band, sh)))
-	// To make all weights integers, divide the picture into units: each pixel of src covers w by h units, and each
-	// pixel of dst covers sw by sh units. A sum is at most 255 * sw * sh and can't overflow uint64.
+	// To make all weights integers, divide the picture into small cells: each pixel of src covers w by h cells, and each
+	// pixel of dst covers sw by sh cells. A sum is at most 255 * sw * sh and can't overflow uint64.
 	row, sums := make([]uint64, 4*w), make([]uint64, 4*w)
 	for y := range sh {
 		if y%band == 0 {
@@ -30,8 +30,8 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 		clear(row)
 		addLine(row, lines.Pix[y%band*lines.Stride:][:4*sw], sw, w)
 		to := y * h / sh
-		// here is the number of units of this line of src that belong to line to of dst. The other units belong to the
-		// next line.
+		// The number of rows of cells of this line of src that belong to the current line of dst. The other rows of cells in
+		// this line of src belong to the next line of dst.
 		here := min(h, (to+1)*sh-y*h)
 		for i, v := range row {
 			sums[i] += v * uint64(here)

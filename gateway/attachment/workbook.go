@@ -30,8 +30,8 @@ type workbook struct {
 	epoch  time.Time
 }
 
-// workbook reads the sheets of an XLSX file: a row becomes a line, with tabs between its cells. Cells with formulas
-// contain the values of the formulas. rest describes which part of the workbook is missing in the text.
+// workbook reads the sheets of an XLSX file: a row becomes a line, with tabs between its cells. A cell with a formula
+// is written as the value of the formula. rest describes which part of the workbook is missing in the text.
 func (a *archive) workbook(out *bounded) (rest string, err error) {
 	w := workbook{archive: a, out: out, epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
 	sheets, err := w.sheets()
@@ -294,7 +294,7 @@ func (w *workbook) text(c *cell) string {
 
 // date formats a number of days as a date, or as a time of day if the number is less than 1.
 func (w *workbook) date(days float64) string {
-	const lastDay = 3_000_000 // in the year 10113
+	const lastDay = 3_000_000 // a day in the year 10113
 	if days < 0 || days > lastDay {
 		return strconv.FormatFloat(days, 'g', 15, 64)
 	}

@@ -231,8 +231,9 @@ func (w *writer) show(v any) {
 
 func (w *writer) advance(by float64) { w.inLine = matrix{1, 0, 0, 1, by, 0}.times(w.inLine) }
 
-// glyph draws one character. glyph takes into account how Ghostscript writes text. The space between two words is the
-// character spacing of a short text. A space with a negative word spacing only corrects the distance between two letters.
+// glyph draws one character. glyph takes into account how Ghostscript writes text. Ghostscript writes the space between
+// two words as the character spacing of a short text. In Ghostscript's output, a space with a negative word spacing only
+// corrects the distance between two letters.
 func (w *writer) glyph(g glyph) {
 	w.spend(1)
 	drawn, by := g.width*w.size, g.width*w.size+w.char

@@ -18,7 +18,7 @@ type file struct {
 	*budget
 	data      []byte
 	places    map[ref]place
-	keptBytes int // bytes of decoded object streams
+	keptBytes int // number of bytes in decoded object streams
 	root      any
 	encrypted bool
 

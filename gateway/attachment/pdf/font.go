@@ -10,9 +10,9 @@ import (
 type font struct {
 	wide     bool              // each code has two bytes
 	utf16    bool              // codes are UTF-16
-	mapped   map[int]string    // texts of codes, from the font's ToUnicode table
-	encoding *[256]rune        // characters of one-byte codes that mapped does not contain
-	named    map[int]rune      // characters of codes that differ from encoding
+	mapped   map[int]string    // text of each code, from the font's ToUnicode table
+	encoding *[256]rune        // characters of the one-byte codes that the map mapped does not contain
+	named    map[int]rune      // characters of the codes that encoding maps to another character
 	widths   map[int]float64   // widths of codes, in units of the text's size
 	missing  float64           // the width of codes that are not in widths
 	standard func(int) float64 // the widths of a font that the file does not contain
@@ -20,7 +20,7 @@ type font struct {
 
 // glyph is one character of a text that the file draws.
 type glyph struct {
-	text  string // the characters that it stands for; "": unknown
+	text  string // the characters that the glyph stands for; "": unknown
 	width float64
 	space bool // the code is the one-byte code 32, a space, to which word spacing applies
 }

@@ -27,7 +27,7 @@ type budget struct {
 	checked int
 }
 
-// stop is the panic value that ends the reading of a file early. The value of type stop contains the reason.
+// stop is the panic value that ends the reading of a file early. The field err contains the reason.
 type stop struct{ err error }
 
 const checkEvery = 1 << 16 // steps between two checks of the context
@@ -197,7 +197,7 @@ func (l *lexer) literal() string {
 	return string(b)
 }
 
-// escaped reads an escape sequence, and leaves the lexer at its last byte.
+// escaped reads an escape sequence, and leaves the lexer at the last byte of the sequence.
 func (l *lexer) escaped(b []byte) []byte {
 	if l.at++; l.end() {
 		return b
@@ -227,8 +227,8 @@ func (l *lexer) escaped(b []byte) []byte {
 	return append(b, byte(value))
 }
 
-// nested reads the objects inside an array or a dictionary, and passes each one to read until read returns false. If
-// objects are nested deeper than maxDepth, nested skips the rest of the data.
+// nested reads the objects inside an array or a dictionary, and passes each one to the function read, until that function
+// returns false. If objects are nested deeper than maxDepth, nested skips the rest of the data.
 func (l *lexer) nested(read func(v any) bool) {
 	l.depth++
 	defer func() { l.depth-- }()
