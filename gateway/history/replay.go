@@ -53,7 +53,7 @@ func Read(steps []chat.Step) (r Replay, err error) {
 		case chat.StepStopped:
 			stopped := func(call string) bool { return call == s.Call }
 			r.Started, r.Changing = slices.DeleteFunc(r.Started, stopped), slices.DeleteFunc(r.Changing, stopped)
-		case chat.StepAsked, chat.StepDecided: // package approval reads these
+		case chat.StepAsked, chat.StepDecided: // package approval reads these steps
 		}
 		if err != nil {
 			return Replay{}, fmt.Errorf("read a step of the turn: %w", err)
@@ -86,7 +86,7 @@ func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contai
 // calls and their results. If the model has sent no complete message, Kept returns the visible part of the answer. Kept
 // does not return the question.
 func (r Replay) Kept(parts []chat.Part) []agent.Message {
-	if said := agent.Mended(r.Said, r.Started); len(said) > 0 { // said includes the visible text
+	if said := agent.Mended(r.Said, r.Started); len(said) > 0 { // the messages in said include the visible text
 		return said
 	}
 	if answer := strings.TrimSpace(Shown(parts)); answer != "" {

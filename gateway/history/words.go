@@ -55,7 +55,7 @@ func OneLine(name string, maxChars int) string {
 	return s
 }
 
-// by returns "by" and the author of a text, or "" if the author is unknown.
+// The function by returns the word "by" and the author of a text, or "" if the author is unknown.
 func by(author string) string {
 	if author = OneLine(author, maxSpeaker); author != "" {
 		return "by " + author

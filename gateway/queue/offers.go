@@ -32,24 +32,25 @@ func (o *Offers) Messages() []agent.Message {
 	return o.taken
 }
 
-// Joined returns the messages that the turn has taken, as they were received. The turn answers the joined messages too.
+// Joined returns the messages that the turn has taken, as they were received. The turn also answers the messages that
+// Joined returns.
 func (o *Offers) Joined() []chat.Inbound {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.joined
 }
 
-// Take takes the offered messages. The function store must durably record that the turn answers the taken messages,
-// so that the turn still answers them after a restart. If store fails, Take takes no message. Take must not be called
-// twice at the same time. While Take waits for store, the actor may offer more messages, which the next Take takes.
-// Queue.Reclaim waits while a Take is running.
+// Take takes the offered messages. The function store must durably record that the turn answers the taken messages, so
+// that the turn still answers them after a restart. If the function store fails, Take takes no message. Take must not
+// be called twice at the same time. While Take waits for the function store, the actor may offer more messages, which
+// the next call of Take takes. Queue.Reclaim waits while a Take is running.
 func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids []chat.MessageID) error) (messages []agent.Message, err error) {
 	joined := o.beginTake()
 	if len(joined) == 0 {
 		return nil, nil
 	}
 	var taken []chat.Inbound
-	defer func() { o.endTake(taken, messages) }() // also if store panics
+	defer func() { o.endTake(taken, messages) }() // runs even if the function store panics
 	var ids []chat.MessageID
 	var all []agent.Message
 	for _, m := range joined {
@@ -93,8 +94,8 @@ func (o *Offers) add(m Message) bool {
 	return true
 }
 
-// close ends the offers and returns the messages that the turn has not taken. If a Take is running, close waits until
-// it has ended.
+// The method close ends the offers and returns the messages that the turn has not taken. If a call of Take is running,
+// the method close waits until that call has ended.
 func (o *Offers) close() []Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -31,7 +31,7 @@ type Ticket struct {
 	over    bool // the conversation has left the Pacer
 }
 
-// Enter puts a conversation behind the waiting ones, and returns its ticket. The Pacer calls granted when the
+// Enter puts a conversation behind the waiting ones, and returns its ticket. The Pacer calls the parameter granted when the
 // conversation may continue. The function granted must not block.
 func (p *Pacer) Enter(granted func()) *Ticket {
 	one := &Ticket{at: p, granted: granted}

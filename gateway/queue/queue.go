@@ -29,10 +29,10 @@ type Message struct {
 	requeued bool // PutBack put the message back into the queue
 }
 
-// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a
-// person wrote the message, the message waits since it was written, by the platform's clock. Any other message waits
-// since the gateway accepted it. The platform's time of such a message is not used, because the platform's clock may
-// differ from the local clock.
+// WaitsSince returns the time from which the message has waited for its answer. If the adapter was not connected when a
+// person wrote the message, the message has waited since it was written, by the platform's clock. Any other message has
+// waited since the gateway accepted it. For any other message, the platform's time is not used, because the platform's clock
+// may differ from the local clock.
 func (m Message) WaitsSince() time.Time {
 	if m.Missed && !m.At.IsZero() && m.At.Before(m.Accepted) {
 		return m.At
@@ -50,7 +50,7 @@ func (m Message) window() time.Duration {
 	return PieceWindow
 }
 
-// continues reports whether a message is a further piece of the message before it.
+// The method continues reports whether a message is a further piece of the message before it.
 func (m Message) continues(before Message) bool {
 	w := before.window()
 	return m.joins || w > 0 && before.Sender.ID == m.Sender.ID && m.Accepted.Sub(before.Accepted).Abs() <= w
@@ -80,8 +80,8 @@ func (q *Queue) SetRules(r Rules) { q.rules = r }
 // Len returns the number of waiting messages.
 func (q *Queue) Len() int { return len(q.waiting) }
 
-// Add queues a message. Add returns false if too many questions are queued. The messages that are offered to the
-// running turn count as questions; the parameter offered is their number. All pieces of one question count as one.
+// Add queues a message. Add returns false if too many questions are queued. The messages that are offered to the running
+// turn count as questions; the parameter offered is their number. All pieces of one question count as one question.
 func (q *Queue) Add(m Message, offered int) bool {
 	questions, pieces := offered, 0 // pieces counts the pieces of the last question
 	for i, before := range q.waiting {
@@ -120,7 +120,7 @@ func (q *Queue) numbered(m Message) Message {
 	return m
 }
 
-// Ripens returns how long the first question in the queue must still wait for further pieces.
+// Ripens returns how long the first question in the queue must still wait for further pieces of a split message.
 func (q *Queue) Ripens() time.Duration {
 	last := q.waiting[q.question()-1]
 	window := last.window()
@@ -160,8 +160,8 @@ func (q *Queue) PutBack(messages []chat.Inbound) {
 	q.waiting = slices.Insert(q.waiting, 0, again...)
 }
 
-// Revise calls change for each waiting message. The function change may modify the message, and returns true if it
-// did. Revise reports whether any message was modified.
+// Revise calls the parameter change for each waiting message. The function change may modify the message, and returns true
+// if it did. Revise reports whether any message was modified.
 func (q *Queue) Revise(change func(*Message) bool) (changed bool) {
 	for i := range q.waiting {
 		changed = change(&q.waiting[i]) || changed
@@ -169,7 +169,7 @@ func (q *Queue) Revise(change func(*Message) bool) (changed bool) {
 	return changed
 }
 
-// Waiting returns the waiting messages for which the function which returns true, oldest first.
+// Waiting returns the waiting messages for which the parameter which returns true, oldest first.
 func (q *Queue) Waiting(which func(chat.Inbound) bool) (found []chat.Inbound) {
 	for _, m := range q.waiting {
 		if which(m.Inbound) {
@@ -179,7 +179,7 @@ func (q *Queue) Waiting(which func(chat.Inbound) bool) (found []chat.Inbound) {
 	return found
 }
 
-// Remove removes from the queue the messages for which the function which returns true, and returns them.
+// Remove removes from the queue the messages for which the parameter which returns true, and returns these messages.
 func (q *Queue) Remove(which func(chat.Inbound) bool) (removed []chat.Inbound) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(m Message) bool {
 		remove := which(m.Inbound)

@@ -26,7 +26,7 @@ func Key(c chat.Conversation, in chat.Inbound) MessageKey { return MessageKey{c,
 type Accepted struct {
 	mu           sync.Mutex
 	newer, older map[MessageKey]bool
-	turned       time.Time // when newer was created
+	turned       time.Time // when the set newer was created
 }
 
 // NewAccepted returns an empty set.

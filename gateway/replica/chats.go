@@ -35,9 +35,10 @@ func (s *Chats) Touch(c chat.Conversation, now time.Time) {
 	s.active[Of(c)] = now
 }
 
-// Idle removes and returns the chats that this replica can give up. The replica can give up a chat if busy returns false
-// for it, and if nothing has happened there for keepFor or foreign returns true. The function busy reports whether a
-// conversation of the chat is active here. The function foreign reports whether another replica must own the chat.
+// Idle removes and returns the chats that this replica can give up. The replica can give up a chat if the function busy
+// returns false for the chat, and if nothing has happened there for keepFor or the function foreign returns true. The
+// function busy reports whether a conversation of the chat is active here. The function foreign reports whether another
+// replica must own the chat.
 func (s *Chats) Idle(now time.Time, foreign, busy func(chat.Conversation) bool) (idle []chat.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
