@@ -46,8 +46,8 @@ type Ledger interface {
 
 // Counter counts the turns of people over all processes that share a store.
 type Counter interface {
-	// CountTurn counts a turn of the person p that begins now, and returns true. If limit turns of p already began in
-	// the last minute by the store's clock, CountTurn does not count the turn and returns false.
+	// CountTurn counts a turn of the person p that begins now, and returns true. If p has already begun as many turns as limit
+	// allows in the last minute, by the store's clock, CountTurn returns false and does not count the turn.
 	CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error)
 }
 
@@ -170,7 +170,7 @@ func (m *turnLog) count(now time.Time) { m.began = append(m.began, now) }
 // meters holds the turnLog of each person or conversation.
 type meters[K comparable] map[K]*turnLog
 
-// of returns the turnLog of k, and creates it on first use.
+// The method of returns the turnLog for the key k, and creates the turnLog on first use.
 func (m meters[K]) of(k K) *turnLog {
 	if one := m[k]; one != nil {
 		return one

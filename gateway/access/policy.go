@@ -74,7 +74,7 @@ type Policy struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex
-	changes  int                   // number of changes by this process
+	changes  int                   // number of changes that this process has made
 	requests []chat.PairingRequest // oldest first
 	admitted map[chat.Person]chat.Admission
 	moved    map[chatKey]chat.ChatID // current id of each chat whose id has changed, by its earlier ids
@@ -118,8 +118,9 @@ func (d *Policy) changeCount() int {
 	return d.changes
 }
 
-// replace applies the state that was read from the store. If this process has made a change since changeCount
-// returned changes, replace applies nothing and returns false: the state read from the store may lack that change.
+// replace applies the state that was read from the store. Its parameter changes is what changeCount returned before the
+// state was read. If this process has made a change since then, replace applies nothing and returns false: the state
+// may lack that change.
 func (d *Policy) replace(changes int, admitted []chat.Admission, requests []chat.PairingRequest, moves []chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -43,7 +43,7 @@ func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
 	return r.allows(c, func(rule Rule) bool { return rule.Matches(c, u) })
 }
 
-// allows is like Allows, but the function matches decides whether a rule applies.
+// allows is like Allows, but calls the parameter matches to find out whether a rule applies.
 func (r Rules) allows(c chat.Conversation, matches func(Rule) bool) bool {
 	if r.Open || r.isOperator(c.Endpoint) {
 		return true

@@ -55,7 +55,7 @@ var errNotAsked = errors.New("nobody was asked about this call")
 // Gap is the reason why a tool call was not run although no person denied the call.
 type Gap uint8
 
-// These are the values of Gap.
+// These constants are the values of the type Gap.
 const (
 	NoGap         Gap = iota
 	NobodyToAsk       // the turn is unattended
@@ -181,7 +181,7 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.TimedOut})
 	}
 	select {
-	case <-q.decided: // closed soon, because the goroutine that claimed the proposal stores and publishes the decision
+	case <-q.decided: // the channel is closed soon, because the goroutine that claimed the proposal publishes the decision
 	case <-ctx.Done():
 		return agent.Denied, context.Cause(ctx)
 	}

@@ -77,7 +77,7 @@ func call(change ...func(*agent.Proposal)) agent.Proposal {
 	return p
 }
 
-// approve asks people to approve a tool call, and calls the function meanwhile during the wait for their decision.
+// approve asks people to approve a tool call, and calls the parameter meanwhile while it waits for their decision.
 // approve must be called in a synctest bubble.
 func (t *turn) approve(ctx context.Context, p agent.Proposal, meanwhile func()) (v agent.Verdict, err error) {
 	done := make(chan struct{})
@@ -202,7 +202,7 @@ func TestAQuestionThatIsNotStoredIsNotAsked(t *testing.T) {
 	})
 }
 
-// The store refuses to store a person's decision. The decision must still take effect.
+// The store refuses to store a person's decision. A decision that the store refused must still take effect.
 func TestADecisionThatIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})

@@ -68,7 +68,7 @@ func newID() string {
 	var b [idLength]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	for i, c := range b {
-		b[i] = idLetters[int(c)%len(idLetters)] // the small bias does not matter: the id is not secret
+		b[i] = idLetters[int(c)%len(idLetters)] // some letters are slightly more likely, which does not matter: the id is not secret
 	}
 	return string(b[:])
 }

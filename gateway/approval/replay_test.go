@@ -96,7 +96,7 @@ func TestStoredKeys(t *testing.T) {
 }
 
 func TestTheNextProcess(t *testing.T) {
-	asked := func(t *testing.T) *store { // the store of a process that died while a tool call waited
+	asked := func(t *testing.T) *store { // the store of a process that died while a tool call waited for approval
 		s := &store{}
 		one := newTurn(s)
 		p, err := one.approve(t.Context(), call(), nil)
