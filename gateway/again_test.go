@@ -109,8 +109,9 @@ func TestUndoAfterARestartEndsTheUnfinishedTurn(t *testing.T) {
 	})
 }
 
-// A process dies while it delivers the answer to a command. A later turn is unfinished, too. In the next process, /undo
-// must end this turn, although the answer to the command must be delivered first.
+// A process dies while it delivers the answer to a command. The process also leaves unfinished a turn that began after the
+// command. In the next process, /undo must end the unfinished turn, although the answer to the command must be delivered
+// first.
 func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -137,8 +138,8 @@ func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	})
 }
 
-// A process dies during a turn, and before it could send a line that says why a later message is not answered. In the
-// next process, /undo must ignore this line and end the turn.
+// A process dies during a turn, and before it could send a line that says why a later message is not answered. In the next
+// process, /undo must ignore the line that was not sent, and end the unfinished turn.
 func TestUndoAfterARestartIgnoresAFixedLineBehindTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -279,8 +280,8 @@ func TestSteeringOfARetryIsAskedAfterARestart(t *testing.T) {
 	})
 }
 
-// A process dies during a retry. After an hour, the next process closes the retry, because it is too old. The question
-// must stay in the history.
+// A process dies during a retry. An hour later, the next process finds that the retry is too old, and closes it. The
+// question that /retry was to repeat must stay in the history.
 func TestARetryThatIsTooOldKeepsItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

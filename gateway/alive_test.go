@@ -120,7 +120,8 @@ func TestHungReceiverIsNotAlive(t *testing.T) {
 	})
 }
 
-// During an outage of the platform, the endpoint tries again and again to connect. Alive must not report this as a hang.
+// During an outage of the platform, the endpoint tries again and again to connect. Alive must not report an endpoint
+// that tries to connect during an outage.
 func TestOutageIsAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := living(t, &beating{away: true}, &stuckStore{})

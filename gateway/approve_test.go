@@ -122,7 +122,7 @@ func TestOnlyTheAskerOrAnAdminDecides(t *testing.T) {
 			l.say(t, group(with(command("approve"), "show"), "8"))
 		}
 		l.say(t, group(ask("yes"), "8")) // this "yes" is an ordinary message, because user 8 did not ask
-		l.say(t, group(ask("yes"), "1")) // this one too, because the admin did not ask
+		l.say(t, group(ask("yes"), "1")) // the admin's "yes" is an ordinary message too, because the admin did not ask
 		later(5 * time.Second)
 		got := l.sees()
 		if l.times() != 0 || len(got) != 2 || got[1] != gateway.DefaultTexts()[gateway.TextNotYours] {
@@ -224,8 +224,9 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	}
 }
 
-// An approval applies only to the version of the tool that people saw. After the tool has changed, an earlier approval must no
-// longer count: neither the answer to an earlier question, also from before a restart, nor a permanent approval.
+// An approval applies only to the version of the tool that people saw. After the tool has changed, neither an answer to an
+// earlier question nor a permanent approval may count. This must hold even if the daemon was restarted between the question
+// and the answer.
 func TestChangedToolNeedsANewApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -279,8 +280,8 @@ func (l *lamp) change(says string) {
 	l.says = says
 }
 
-// A question for approval is too long for its message. The people who may decide must be able to read the omitted
-// parts, repeatedly and after a restart.
+// A question for approval is too long for its message. The people who may decide must be able to read the omitted parts of the
+// question, repeatedly and after a restart.
 func TestLongProposalCanBeReadInFull(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lines, ticks int // number of lines, and of backticks in the longest line, in the arguments of the call

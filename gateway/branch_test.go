@@ -22,11 +22,11 @@ type branch struct {
 	left   int // number of other receiving replicas when Run ended
 	called []time.Time
 	broken error         // the error of all calls; nil: they succeed
-	news   chan struct{} // closed when broken changes
+	news   chan struct{} // closed when the field broken changes
 }
 
-// fails makes all further calls of this replica to the platform fail with the error why. If why is nil, the calls
-// succeed again.
+// fails makes all further calls of this replica to the platform fail with the error in the parameter why. If the
+// parameter why is nil, the calls succeed again.
 func (b *branch) fails(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -158,7 +158,7 @@ func TestStatusAndUsage(t *testing.T) {
 		h.answers["b"] = strings.Repeat("word ", 100)
 		h.say(t, ask("b"))
 		later(4 * time.Second)
-		h.say(t, command("status")) // answered at once, although a turn runs
+		h.say(t, command("status")) // this command is answered at once, although a turn runs
 		later(time.Second)
 		got := h.sees()
 		if s := got[len(got)-1]; !strings.Contains(s, "Model: main") || !strings.Contains(s, "of 4,000 tokens\nMessages: 2") ||
@@ -231,7 +231,8 @@ func TestHelpListsTheAvailableCommands(t *testing.T) {
 	})
 }
 
-// A misspelt command must not become a question to the model. Any other text that begins with a slash must become one.
+// A misspelt command must not become a question to the model. Any other text that begins with a slash must become a
+// question to the model.
 func TestMistypedCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

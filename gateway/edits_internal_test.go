@@ -65,8 +65,8 @@ func TestEditsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// The method before must drop a waiting record of a message, and wait for a record that is being stored. After before
-// has returned, no older record of this message may be stored.
+// The method before must drop a waiting record of a message, and wait for a record that is being stored. Once the
+// method before has returned, no older record of this message may be stored.
 func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 5*time.Second)
@@ -75,7 +75,7 @@ func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 		e.later("a", chat.Part{Text: "is being stored"})
 		time.Sleep(editsEvery + time.Second)
 		began := time.Now()
-		_ = e.before(t.Context(), "b", 0) // for another message, before must not wait
+		_ = e.before(t.Context(), "b", 0) // for another message, the method before must not wait
 		if d := time.Since(began); d > 0 {
 			t.Errorf("another message waits %v", d)
 		}

@@ -147,7 +147,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 				t.Errorf("did not run, and the model was told %q", told)
 			}
 		}
-		if len(got) == 2 && !strings.Contains(l.log.String(), "unknown outcome") { // a repeated create must be logged
+		if len(got) == 2 && !strings.Contains(l.log.String(), "unknown outcome") { // a repeated create call must be logged
 			t.Errorf("two messages, and no word of it: %q\n%s", got, l.log.String())
 		}
 		if left, _ := l.store.Unfinished(t.Context()); len(left) != 0 {

@@ -344,8 +344,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// An adapter panics while a reply is shown. The gateway must end this reply and its model call, and tell the person.
-// Everything else must continue.
+// An adapter panics while a reply is shown. The gateway must end this reply and its model call, and tell the person. The
+// rest of the gateway must continue to work.
 func TestPanicWhileShowingIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
@@ -419,7 +419,7 @@ func TestAFloodOfCommandsIsBounded(t *testing.T) {
 }
 
 // An actor has nothing to do but answer commands, and the platform hangs. The limit on concurrent command answers must
-// apply here too.
+// apply to this actor, too.
 func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -435,7 +435,7 @@ func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	})
 }
 
-// breaks is a store whose methods can panic. Each field says how many of the next calls of one method panic.
+// breaks is a store whose methods can panic. Each field belongs to one method and says how many of its next calls panic.
 type breaks struct {
 	*memory.Store
 	decide, begin, end, history atomic.Int32
@@ -496,7 +496,8 @@ func TestPanicInTheStoreIsReported(t *testing.T) {
 	}
 }
 
-// badProfile is a platform whose next calls of Profile panic. The field panics is the number of these calls.
+// badProfile is a platform whose next calls of Profile panic. The field panics is the number of calls that will still
+// panic.
 type badProfile struct {
 	*platform
 	panics *atomic.Int32

@@ -31,7 +31,7 @@ func (s *searcher) Find(context.Context, chat.Target, chat.Create, string) (chat
 }
 
 // The adapter must know the messages that other replicas have sent and received when it searches for a message. Of the
-// calls that make up one search, only the first may read these messages from the store.
+// calls that make up one search, only the first may read the messages of other replicas from the store.
 func TestSearchKnowsMessagesOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), memory.New()

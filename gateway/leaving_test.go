@@ -222,8 +222,8 @@ func stopWhatWasHandedOver(t *testing.T, fails ...string) {
 }
 
 // A replica that is stopping leaves a turn that waits for a person's decision to the next replica. Before the question
-// is visible, a new message reaches the stopping replica. The turn must be handed over even then, so that people see
-// only one question.
+// is visible, a new message reaches the stopping replica. The turn must be handed over in spite of this message, so
+// that people see only one question.
 func TestReplicaThatStopsHandsOverAlthoughANewMessageComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := &waiting{}

@@ -270,7 +270,7 @@ func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		store := memory.New()
 		in := ask("a")
-		in.More = true // the queue waits for a further piece, so the turn would begin after Run has returned
+		in.More = true // the queue waits for the rest of a split message, so the turn would begin after Run has returned
 		if _, err := store.Accept(ctx, chat.Conversation{Endpoint: "tg", Chat: "7"}, in); err != nil {
 			t.Fatal(err)
 		}
@@ -286,7 +286,7 @@ func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 		if err := g.Run(ctx, func() { t.Error("it reports that it has started") }); err != nil {
 			t.Errorf("got %v", err)
 		}
-		later(10 * time.Second) // longer than a question waits for further pieces
+		later(10 * time.Second) // longer than a question waits for the rest of a split message
 		if left, err := store.Pending(t.Context()); err != nil || len(left) != 1 {
 			t.Errorf("%d messages wait for the next process, %v", len(left), err)
 		}

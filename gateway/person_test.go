@@ -370,7 +370,7 @@ func (s *script) questions() []string {
 type house struct {
 	*platform
 	*script
-	stop    func() error // ends Run and returns its error
+	stop    func() error // ends the gateway's Run and returns the error of Run
 	gateway *gateway.Gateway
 	options gateway.Options // the options of the running gateway
 }

@@ -168,8 +168,8 @@ func TestOutsideContentHasNoAuthority(t *testing.T) {
 	}
 }
 
-// The author of an MCP server writes the descriptions of its tools. Once the model has read such a description, people
-// must approve each fact that the bot wants to remember.
+// The author of an MCP server writes the descriptions of its tools. Once the model has read the description of a tool,
+// people must approve each fact that the bot wants to remember.
 func TestToolDescriptionsAreOutsideContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -237,8 +237,8 @@ func TestAFileCannotCloseItsFrame(t *testing.T) {
 	})
 }
 
-// The sender did not type a forwarded text. So the text must not count as a command, a yes or a typed URL, and the
-// model must see where the text begins and ends.
+// The sender did not type a forwarded text. A forwarded text must therefore not count as a command, a yes or a typed URL,
+// and the model must see where the text begins and ends.
 func TestForwardedText(t *testing.T) {
 	passed := func(in chat.Inbound, from chat.Origin) chat.Inbound {
 		in.Origin = from

@@ -363,7 +363,7 @@ func TestManyMessagesBecomeQuestionsThatFit(t *testing.T) {
 	})
 }
 
-// A question is too long for the model. The history must not keep the question.
+// A question is too long for the model. The history must not keep this question, which the model can't read.
 func TestTooLongQuestionIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

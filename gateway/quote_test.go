@@ -84,7 +84,7 @@ func TestReplyToAHiddenMessage(t *testing.T) {
 }
 
 // In a private chat, a person quotes an earlier answer of the bot. The quote must count as outside content, because the
-// answer may repeat a web page. The model must not read the person's name.
+// answer may repeat a web page. In a private chat, the model must not read the person's name.
 func TestAReplyToTheBotInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })

@@ -112,7 +112,8 @@ func (l *life) begin(t *testing.T, change func(*gateway.Options)) {
 	})
 }
 
-// kill kills the process without a shutdown. From now on, neither its calls to the platform nor its writes have any effect.
+// kill kills the process without a shutdown. After kill, neither the calls of the killed process to the platform nor its
+// writes have any effect.
 func (l *life) kill() {
 	l.mortal.die()
 	l.platform.mu.Lock()
@@ -335,8 +336,8 @@ func TestBlocksSurvive(t *testing.T) { // D4
 	})
 }
 
-// D9, D10: a person stops a reply whose final can't be shown yet. The store must record this, so that the final is not
-// shown after a restart.
+// D9, D10: a person stops a reply whose final can't be shown yet. The store must record that the reply was stopped, so that
+// the final is not shown after a restart.
 func TestAStopIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -67,7 +67,7 @@ func (h house) reload(t *testing.T, change func(*gateway.Options)) {
 	synctest.Wait()
 }
 
-// connected returns a function that gives the endpoint tg in the options the given adapter.
+// connected returns a function that changes options: the endpoint tg gets the given adapter.
 func connected(p gateway.Platform) func(*gateway.Options) {
 	return func(o *gateway.Options) {
 		o.Endpoints = []gateway.Endpoint{{ID: "tg", Platform: p, Streaming: preview.Config{Enabled: true, MinTokens: 1, Cursor: "▌"}}}
@@ -175,7 +175,7 @@ func sorted(list []string) []string {
 	return list
 }
 
-// A reload adds an endpoint at which an earlier process left unfinished work. The endpoint must continue this work.
+// A reload adds an endpoint at which an earlier process left unfinished work. The gateway must continue this unfinished work.
 func TestReload_resumesWorkOfANewEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

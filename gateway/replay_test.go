@@ -70,8 +70,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 	}
 }
 
-// A process dies while a tool call runs. The next process must not repeat the call, and must tell the model that its
-// outcome is unknown.
+// A process dies while a tool call runs. The next process must not repeat the call, and must tell the model that the outcome
+// of the call is unknown.
 func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -151,8 +151,8 @@ func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 	})
 }
 
-// A tool has changed something, and then the answer is interrupted before it has any text. The history must keep the
-// tool call.
+// A tool has changed something, and then the answer is interrupted before it has any text. The history must keep the tool
+// call that changed something.
 func TestInterruptedAfterAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -177,8 +177,8 @@ func TestInterruptedAfterAChange(t *testing.T) {
 	})
 }
 
-// A process dies during a tool call that changes something. The next process resumes the turn, and a new message
-// interrupts the turn before the model is asked again. The history must keep the tool call.
+// A process dies during a tool call that changes something. The next process resumes the turn, and a new message interrupts
+// the turn before the model is asked again. The history must keep the tool call of the dead process.
 func TestInterruptedWhileItResumesAfterAChange(t *testing.T) {
 	for _, text := range []string{"I switch it on. ", ""} {
 		synctest.Test(t, func(t *testing.T) { interruptedAfterAChange(t, text) })
@@ -236,8 +236,8 @@ func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// A resumed turn waits for a person's approval, and then an edit of its question makes the turn start over. The turn
-// must not count as too old.
+// A resumed turn waits for a person's approval, and then an edit of its question makes the turn start over. The turn must
+// not count as too old, although it has waited for a long time.
 func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -365,7 +365,7 @@ func TestSteeringReachesTheModelOnceAfterACrash(t *testing.T) {
 	})
 }
 
-// The store can't record that a tool call begins. The call must not run.
+// The store can't record that a tool call begins. The tool call must then not run.
 func TestFullDiskPreventsChangingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

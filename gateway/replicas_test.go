@@ -22,7 +22,7 @@ type severed struct {
 	*memory.Store
 	mu   sync.Mutex
 	away bool
-	mute chan struct{} // not nil: renewals block until it is closed
+	mute chan struct{} // not nil: renewals block until the channel is closed
 	lost int           // how many of the next calls of Begin fail, as if the lease had ended
 	once string        // name of the call that fails once, as if the lease had ended
 }
@@ -100,7 +100,7 @@ func fleet(t *testing.T, n int, one bool, change func(*gateway.Options)) (list [
 	return list
 }
 
-// joined starts one more replica of the same fleet.
+// The method joined starts one more replica of the same fleet.
 func (f *fellow) joined(t *testing.T, change func(*gateway.Options)) *fellow {
 	t.Helper()
 	next := &fellow{branch: &branch{platform: f.platform, one: f.one}, script: f.script, store: &severed{Store: f.store.Another()}}
@@ -115,14 +115,14 @@ func (f *fellow) joined(t *testing.T, change func(*gateway.Options)) *fellow {
 	return next
 }
 
-// runs returns how many turns have begun, and how many have ended.
+// The method runs returns how many turns have begun, and how many have ended.
 func (s *script) runs() (begun, ended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.turns), len(s.ended)
 }
 
-// in returns a message in a chat.
+// The function in returns a message in a chat.
 func in(c chat.ChatID, m chat.Inbound) chat.Inbound {
 	m.To.Chat = c
 	return m
@@ -277,8 +277,8 @@ func TestLostLeasesAreNotTheTurnsFault(t *testing.T) {
 	})
 }
 
-// A replica dies. Another replica must take over its chats when the lease ends, and not only at the next regular search
-// for work.
+// A replica dies. When a replica's lease ends, another replica must take over its chats at once, and not only at the next
+// regular search for work.
 func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dies := fleet(t, 1, true, nil)[0]
@@ -325,8 +325,8 @@ func (c counted) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// A replica stops gracefully. The other replicas must get the unused part of its share of a rate limit at once. If the
-// others had to wait, a part of a limit per minute would be unusable for a minute after each restart.
+// A replica stops gracefully. The other replicas must get at once the unused part of the share that the stopped replica had
+// of a rate limit. If the others had to wait, a part of a limit per minute would be unusable for a minute after each restart.
 func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Endpoints[0].Platform = counted{o.Endpoints[0].Platform.(*branch)} })
@@ -393,8 +393,8 @@ func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
 	}
 }
 
-// A replica stops during a reply, and another replica continues the reply at once. At no time may people see the mark
-// of a stopped reply.
+// A replica stops during a reply, and another replica continues the reply at once. At no time may people see the text
+// "(stopped)" below the reply.
 func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) {
@@ -459,8 +459,8 @@ func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	}
 }
 
-// A replica that is stopping must ask the store which replicas receive, because another replica may just have started.
-// A replica without a lease can't find this out.
+// A replica that is stopping must ask the store which replicas receive, because another replica may just have started. A
+// replica without a lease can't find out which replicas receive.
 func TestStoppingReplicaKnowsTheRemainingReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, false, nil)
@@ -613,7 +613,7 @@ func TestOperatorDeletesAtAnyReplica(t *testing.T) {
 	}
 }
 
-// The store refuses to store the beginning of a turn, because the lease has ended. The replica must not call the model.
+// The store refuses to store the beginning of a turn, because the lease has ended. The replica must then not call the model.
 // When the replica has a new lease, it must answer the question.
 func TestReplicaWithoutLeaseAsksNoModel_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// revised returns a message, or an edit or a deletion of the message, with the given id.
+// The function revised returns a message, or an edit or a deletion of the message, with the given id.
 func revised(kind chat.InboundKind, id chat.MessageID, text string) chat.Inbound {
 	in := ask(text)
 	in.Kind, in.ID = kind, id
@@ -63,7 +63,7 @@ func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	}
 }
 
-// An edit interrupts a turn before the model is called. No usage may be counted for this attempt.
+// An edit interrupts a turn before the model is called. No usage may be counted for the interrupted attempt.
 func TestAnEditBeforeTheModelIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -97,8 +97,8 @@ func TestAnEditedQuestionThatWaits(t *testing.T) {
 	})
 }
 
-// The asker edits a question, and then edits it again, undoes the edit or deletes the question, while the interrupted
-// reply may still make its last call. People must see one answer to the last version.
+// The asker edits a question, and then edits it again, undoes the edit or deletes the question, while the interrupted reply
+// may still make its last call. People must see one answer, to the last version of the question.
 func TestAnEditIsEditedAgain(t *testing.T) {
 	for i := range 30 {
 		after := 500*time.Millisecond + time.Duration(i)*20*time.Millisecond

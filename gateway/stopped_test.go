@@ -37,7 +37,8 @@ func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	})
 }
 
-// A person stops an answer before any text is visible. The bot must answer /stop with a line, and must show no mark.
+// A person stops an answer before any text is visible. The bot must answer /stop with a line, and must not add "(stopped)" to
+// any message.
 func TestAnAnswerThatShowedNothingIsNotMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
@@ -93,7 +94,8 @@ func (s slowToRevise) Revise(ctx context.Context, c chat.Conversation, in chat.I
 	return s.Store.Revise(ctx, c, in)
 }
 
-// toldOnce checks that a stop is reported exactly once: by the mark below the visible text, or by a line if there is no mark.
+// toldOnce checks that people are told exactly once that an answer was stopped: by the text "(stopped)" below the answer, or
+// by a line of its own.
 func toldOnce(t *testing.T, when string, sees []string) {
 	t.Helper()
 	line, marked := slices.Contains(sees, "Stopped."), len(sees) > 0 && strings.HasSuffix(sees[0], stoppedMark)

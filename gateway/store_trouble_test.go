@@ -126,7 +126,7 @@ func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 }
 
 // A database that restarts is unavailable for a moment, so the history of a question can't be read at first. The
-// question must be answered later.
+// question must be answered once its history can be read.
 func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -148,7 +148,8 @@ func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	})
 }
 
-// A question waits because the store fails. The person must be told so once, and /stop must end the wait.
+// A question waits because the store fails. The person must be told once that the question waits, and /stop must end
+// the wait.
 func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

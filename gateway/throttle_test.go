@@ -34,8 +34,8 @@ func TestStrangersDoNotSilenceNoticesToMembers(t *testing.T) {
 	})
 }
 
-// A person with access pastes a long text, which arrives in pieces, and strangers write in between. The pieces must
-// still form one question.
+// A person with access pastes a long text, which arrives in pieces, and strangers write in between. The pieces of the
+// long text must still form one question.
 func TestStrangersDoNotSplitAMembersPaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {

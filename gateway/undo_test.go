@@ -24,7 +24,7 @@ func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 		h.answers["b"] = long
 		h.say(t, ask("b"))
 		later(500 * time.Millisecond)
-		for range 3 { // the third one finds no turn
+		for range 3 { // the third /undo finds no turn
 			h.say(t, command("undo"))
 		}
 		later(5 * time.Second)

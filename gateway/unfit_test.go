@@ -53,7 +53,7 @@ func serves(t *testing.T, r *fellow, of string, chats, want int) {
 	}
 }
 
-// receiving returns the indices of the replicas that receive.
+// The function receiving returns the indices of the replicas that receive.
 func receiving(list []*fellow) (yes []string) {
 	for i, r := range list {
 		if r.receives() {
@@ -96,8 +96,8 @@ func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	}
 }
 
-// No replica can reach the platform. The replicas must be the receiver in turns, each for a while, so that one of them
-// always tries to connect.
+// No replica can reach the platform. The replicas must take turns as the receiver, each for a while, so that one of
+// them always tries to connect.
 func TestReplicasThatAllCanNotReceiveKeepTrying(t *testing.T) {
 	for name, owns := range map[string]bool{"any replica answers": false, "the receiver answers": true} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 }
 
 // The platform refuses the token of one replica. The refused replica must answer nobody and must not receive, even if
-// it was the receiver before. The other replicas must receive, answer and take over its chats.
+// it was the receiver before. The other replicas must receive, answer and take over the chats of the refused replica.
 func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	for _, c := range []struct {
 		name    string
