@@ -15,8 +15,9 @@ import (
 	"telex/internal/chat"
 )
 
-// actor owns a conversation. The gateway's mutex guards inbox, orders, started, given and aliases. Only the actor's
-// goroutine uses the other fields of the actor, unless their types are safe for concurrent use.
+// actor handles the messages of one conversation, in a goroutine of its own. The gateway's mutex guards the fields
+// inbox, orders, started, given and aliases. Only the actor's goroutine uses the other fields of the actor, unless
+// their types are safe for concurrent use.
 type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
@@ -26,7 +27,7 @@ type actor struct {
 
 	inbox   []queue.Message
 	orders  []func()      // functions that other goroutines let the actor run, for example for an operator
-	started bool          // the actor's goroutine runs, so only this goroutine may use left; guarded like inbox
+	started bool          // the actor's goroutine runs, so only it may use the field left; guarded like inbox
 	given   time.Time     // when the oldest entry of inbox and orders arrived; zero: both are empty; guarded like inbox
 	news    chan struct{} // capacity 1: signals that the inbox or the gateway has changed, or that an answer has ended
 
@@ -37,14 +38,14 @@ type actor struct {
 	taken   map[string]time.Time             // when each turn was taken over from another replica, by turn id
 	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: no need
 	queue   queue.Queue                      // messages that wait for their turn
-	owed    []note                           // lines with a fixed text that the actor still has to send; see pay
+	owed    []note                           // lines with a fixed text that the actor still has to send; see the method pay
 	turn    *turn                            // the running turn; nil if no turn runs
-	parked  []*turn                          // earlier turns that are still being delivered
+	parked  []*turn                          // earlier turns whose replies are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
 	marked  map[chat.MessageID]chan struct{} // messages on which the bot shows a sign that they wait; see mark and inherit
 	answers sync.WaitGroup                   // goroutines that send command answers, or that show and remove signs
 	saying  atomic.Int32                     // number of command answers being sent
-	stalled atomic.Int32                     // number of command answers that can't be shown now; saying does not count them
+	stalled atomic.Int32                     // number of command answers that can't be shown now; not counted in saying
 	seen    atomic.Pointer[glimpse]          // the actor's state, as Overview shows it; nil: nothing yet
 	arrived atomic.Bool                      // another answer has removed the running turn's draft, which must be sent again
 }
@@ -260,7 +261,8 @@ func (a *actor) enqueue(m queue.Message) bool {
 	return a.queue.Add(m, offered)
 }
 
-// tooMany tells the sender of a message that too many messages wait. A throttle limits how often tooMany says so.
+// tooMany tells the sender of a message that too many messages wait. A throttle limits how often this line is sent in
+// one conversation.
 func (a *actor) tooMany(in chat.Inbound) {
 	if !a.g.refused.Allow(a.conversation.String() + " " + string(TextQueueFull)) {
 		a.drop(in)
@@ -270,7 +272,7 @@ func (a *actor) tooMany(in chat.Inbound) {
 }
 
 // begin starts a turn that answers the messages. If requeued is true, an interrupted turn put the messages back into
-// the queue. The limits per minute have already counted these messages, so these limits do not refuse them.
+// the queue. The limits per minute have already counted requeued messages, so these limits do not refuse them.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.unmark(messages...)
 	last := messages[len(messages)-1]

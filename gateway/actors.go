@@ -44,7 +44,7 @@ func (g *Gateway) isActive(c chat.Conversation) bool {
 	return g.actors[c] != nil
 }
 
-// take empties the actor's inbox and orders, and returns them.
+// A throttle limits how often a sender gets the line about the limit.
 func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,8 +14,8 @@ const (
 	// late by more than stuckRetry.
 	stuckAccept = 2 * time.Minute
 	stuckRetry  = 2 * time.Minute
-	// A conversation hangs if its actor does not read its inbox for stuckActor. The actor reads its inbox between two
-	// steps, and the longest step waits for the store.
+	// A conversation hangs if its actor does not read its inbox for longer than stuckActor. The actor reads its inbox
+	// between two steps, and the longest step waits for the store.
 	stuckActor = 5 * time.Minute
 )
 
@@ -47,7 +47,7 @@ type vital struct {
 	since   time.Time // time of the current or next call of Run; zero: Run was never called
 	failed  error     // the error with which Run last returned; nil: none yet
 	failing time.Time // when Run began to fail; a Run that lasts at least as long as settled ends the failure; zero: no failure
-	last    int       // the last key that was added to accepts
+	last    int       // the last key that was added to the map accepts
 	accepts map[int]time.Time
 }
 

@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// approvals returns the Approvals of a turn that is not running. A person can decide the proposals of such a turn, but
-// the turn can't ask people.
+// approvals returns the Approvals of a turn that is not running. A person can decide the proposals of a turn that is not
+// running, but this turn can't ask people.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
 		Store: a.g.store.approvals, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
@@ -23,8 +23,8 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	})
 }
 
-// approver returns the Approvals of a turn that is about to run. A person can decide the proposals of such a turn, and
-// the turn can ask people.
+// approver returns the Approvals of a turn that is about to run. A person can decide the proposals of a turn that is about to
+// run, and this turn can ask people.
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.current().ApprovalTimeout, errShutdown

@@ -41,7 +41,7 @@ func (a *actor) press(m queue.Message) {
 // Button configures in which chats replies have a stop button.
 type Button uint8
 
-// These are the values of Button.
+// These constants are the values of the type Button.
 const (
 	ButtonAuto Button = iota // in chats where people can't type commands, and below drafts
 	ButtonOn

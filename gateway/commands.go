@@ -30,7 +30,8 @@ type command struct {
 	alone    bool                        // only the person who typed the command needs to see the answer
 	run      func(*actor, queue.Message) // nil: the arguments are a question
 	// plain reports whether the words after the command's name can only be its arguments, and not an ordinary sentence. plain
-	// is used in chats where people type commands without a slash. If plain is nil, the command has no arguments in such chats.
+	// is used in chats where people type commands without a slash. If plain is nil, the command has no arguments in chats where
+	// people type commands without a slash.
 	plain func(args []string) bool
 }
 

@@ -15,14 +15,14 @@ import (
 // conclude runs the steps at the end of a turn. If a step panics, the later steps still run, and conclude returns the
 // panics as an error.
 //
-// The order of the steps at the end of a turn matters. First, offered messages that the turn did not take return to the
-// queue, because a later step may put the turn's own messages before them. The report to the log comes before the
-// writes to the store, because the writes may fail. The end of the turn is stored before any line is sent to people.
-// Each line is stored as a turn of its own, and the store must have the end of the earlier turn first. The lines that
-// people get go from general to specific, and the answer to /stop is the last line. Functions that waited for the end
-// of the turn run last; the function of an /undo, for example, needs the history that the turn has changed. If a
-// shutdown interrupted the delivery of the reply, the turn has not ended. A turn that has not ended stays in the store,
-// together with the commands that wait for its end, and the next process continues with them.
+// The order of the steps at the end of a turn matters. First, the messages that were offered to the turn, but that it did
+// not take, return to the queue, because a later step may put the turn's own messages before them. The report to the log
+// comes before the writes to the store, because the writes may fail. The end of the turn is stored before any line is sent
+// to people. Each line is stored as a turn of its own, and the store must have the end of the earlier turn first. The lines
+// that people get go from general to specific, and the answer to /stop is the last line. Functions that waited for the end
+// of the turn run last; the function of an /undo, for example, needs the history that the turn has changed. If a shutdown
+// interrupted the delivery of the reply, the turn has not ended. A turn that has not ended stays in the store, together with
+// the commands that wait for its end, and the next process continues with them.
 func (a *actor) conclude(t *turn) error {
 	type step struct {
 		name string
@@ -51,8 +51,8 @@ func (a *actor) conclude(t *turn) error {
 	return failed
 }
 
-// end stores how a turn ended. If a turn continues, in the next process or together with the messages that interrupted
-// the turn, end stores that the turn continues.
+// end stores how a turn ended. If a turn continues, in the next process or together with the messages that interrupted the
+// turn, the method end stores that the turn continues.
 func (a *actor) end(t *turn) {
 	e := t.slot.Ending()
 	if t.outcome.Nameless {
@@ -141,8 +141,8 @@ func (a *actor) tellSummary(t *turn) {
 	a.answer(preview.Ending{Text: a.g.texts()[TextCompacted]}, t.in.To)
 }
 
-// stopped answers the /stop command that ended a turn. If the reply has shown text, a mark below the text says that the
-// reply was stopped, and the /stop command gets no answer.
+// The method stopped answers the /stop command that ended a turn. If the reply has shown text, a note below this text says
+// that the reply was stopped, and the /stop command gets no answer.
 func (a *actor) stopped(t *turn) {
 	if t.stoppedBy != nil {
 		a.confirmStop(*t.stoppedBy, t.outcome.Readable)
@@ -187,9 +187,9 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 // below it says why.
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
-// repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated tells
-// the adapter so. The adapter may not know that the message is answered, because an earlier process may have died after
-// the answer and before it told the adapter.
+// The method repeated handles a stored message that an adapter delivers again. If the message is already answered, this
+// method tells the adapter that it is. The adapter may not know that the message is answered, because an earlier process may
+// have died after the answer and before it told the adapter.
 func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	concluder := e.account().concluder
 	if concluder == nil {

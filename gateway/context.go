@@ -58,8 +58,8 @@ func zone(t time.Time) string {
 	return name
 }
 
-// thread returns the messages that people wrote in a thread before they first asked the bot there. For a later
-// question in the thread, thread returns nothing, because the history already contains the earlier messages.
+// thread returns the messages that people wrote in a thread before they first asked the bot there. For a later question
+// in the thread, this method returns nothing, because the history already contains the earlier messages.
 func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	first := t.messages[0]
 	if a.endpoint.account().threads == nil || first.To.Thread == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {

@@ -16,11 +16,11 @@ import (
 
 // Histories deletes parts of conversations.
 type Histories interface {
-	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries that an
-	// older version of telex stored belong to no turn. Among such entries, the newest message of a person and all entries
-	// after it count as one turn. The parameter says is the turn that tells people the result. Undo begins this turn in
-	// the same transaction, as Begin does, so that the command /undo does not run again after a crash. If says has no id,
-	// Undo begins no turn.
+	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries that an older
+	// version of telex stored belong to no turn. Among such entries, the newest message of a person and all entries after it
+	// count as one turn. The parameter says is the turn that tells people the result. Undo begins the turn in the parameter says
+	// in the same transaction, as Begin does, so that the command /undo does not run again after a crash. If the parameter says
+	// has no id, Undo begins no turn.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
 	// Forget deletes the history entries and the summary of a conversation, but keeps the chosen model. If a turn runs
 	// while Forget is called, the turn adds only its usage when it ends, and no entries.
@@ -35,8 +35,8 @@ type Histories interface {
 // asksAgain reports whether a message is the command /retry, which asks the last question again.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
 
-// stop ends the running turn and drops the queued messages. If the reply has shown text, the text gets a stop mark,
-// and the /stop command gets no answer.
+// stop ends the running turn and drops the queued messages. If the reply has shown text, a note below this text says that the
+// reply was stopped, and the /stop command gets no answer.
 func (a *actor) stop(m queue.Message) {
 	in := m.Inbound
 	idle := a.turn == nil && a.queue.Len() == 0 && len(a.left) == 0
@@ -58,9 +58,10 @@ func (a *actor) stop(m queue.Message) {
 	}
 }
 
-// clear drops the queued messages, and ends the turns in left without running them again. If an earlier process has shown text
-// of a reply to one of these turns, the text stays. clear still delivers an answer that is already stored, if the turn answers
-// a command or began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
+// clear drops the queued messages, and ends the turns in the field left without running them again. If an earlier process has
+// shown text of a reply to one of these turns, the text stays. clear still delivers an answer that is already stored, if the
+// turn answers a command or began after the given time. clear reports whether it has added, below a text that people see, the
+// note that the answer was stopped.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
@@ -95,12 +96,12 @@ func answersCommand(rec chat.Turn) bool {
 	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.AccessRequest || last.Kind == chat.Opened
 }
 
-// tells reports whether the turn only delivers an answer with a fixed text that an earlier process stored, such as the
-// answer to a command.
+// The method tells reports whether the turn only delivers an answer with a fixed text that an earlier process stored, such as
+// the answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
-// leave ends a turn that an earlier process began. The turn's reply gets no further text. The parameter g is what the
-// turn adds to the history. leave ignores g if the turn is void or has already stored its entries.
+// The method leave ends a turn that an earlier process began. The turn's reply gets no further text. The parameter g is what
+// the turn adds to the history. leave ignores g if the turn is void or has already stored its entries.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e, _ := a.known(rec)
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
@@ -113,8 +114,8 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	a.redeliverParked(rec, e) // later replies must wait for this reply, because their messages come below it
 }
 
-// fresh begins a new conversation. A running turn belongs to the old conversation, so fresh ends the turn, and the
-// turn adds nothing to the history.
+// fresh begins a new conversation. A running turn belongs to the old conversation, so this method ends the turn, and the turn
+// adds nothing to the history.
 func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.cutParked(anyTurn)
 	a.clear(m.Accepted)
@@ -152,15 +153,15 @@ func (a *actor) withdraw(t *turn) {
 	a.dropWaiting(func(m chat.Inbound) bool { return slices.Contains(t.retries, m.ID) })
 }
 
-// dropWaiting drops the queued messages for which the function which returns true.
+// dropWaiting drops the queued messages for which the parameter which returns true.
 func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
 	for _, m := range a.queue.Remove(which) {
 		a.drop(m)
 	}
 }
 
-// undo removes the last question and its answer from the history. If the last answer is still in progress, undo stops
-// it. Turns that wait to be resumed are newer than the running turn, so undo first tries to undo one of them.
+// undo removes the last question and its answer from the history. If the last answer is still in progress, undo stops it.
+// Turns that wait to be resumed are newer than the running turn, so the method undo first tries to undo one of those.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {

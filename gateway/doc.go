@@ -15,7 +15,7 @@
 //
 // Three packages hold parts of the actor's state, so that tests need no actor: queue holds the queued messages, approval
 // the proposals that wait for a person, and history the past messages. The packages queue, approval and history start no
-// goroutines except timers. If the actor shares data with a turn's goroutine, a comment at the data says so.
+// goroutines except timers. If the actor shares a variable with a turn's goroutine, a comment at the variable says so.
 //
 // Only the actor changes the session. The actor applies the effects of a turn after the turn's goroutines have ended,
 // so a late goroutine can't write to the session.

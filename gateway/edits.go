@@ -32,9 +32,9 @@ type edits struct {
 	mu      sync.Mutex
 	waiting map[edited]chat.Part
 	storing map[edited]bool
-	stored  chan struct{} // closed when the records in storing are stored
-	next    chan struct{} // closed when the records in waiting are stored
-	timer   *time.Timer   // runs flush; nil: nothing waits and nothing is being stored
+	stored  chan struct{} // closed when the records in the field storing are stored
+	next    chan struct{} // closed when the records in the field waiting are stored
+	timer   *time.Timer   // calls flush; nil: no record waits or is being stored
 }
 
 // edited identifies the message of a reply to which a record belongs.
@@ -47,7 +47,7 @@ func newEdits(ctx context.Context, store Deliveries, log *slog.Logger) *edits {
 	return &edits{store: store, ctx: ctx, log: log, waiting: make(map[edited]chat.Part), next: make(chan struct{})}
 }
 
-// later lets edits store p soon. later does not block.
+// The method later lets edits store the part p soon, and does not block.
 func (e *edits) later(turn string, p chat.Part) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,8 +57,8 @@ func (e *edits) later(turn string, p chat.Part) {
 	}
 }
 
-// before ensures that no older record of a message is stored after before has returned. After before has returned,
-// the caller can store a newer record. before fails if ctx ends before that is certain.
+// The method before ensures that no older record of a message is stored once the method has returned. After that, the caller
+// can store a newer record. The method before fails if ctx ends before it can ensure this.
 func (e *edits) before(ctx context.Context, turn string, index int) error {
 	e.mu.Lock()
 	key, stored := edited{turn, index}, e.stored

@@ -25,7 +25,7 @@ type Runner interface {
 // Busy configures what happens to a message that arrives while a turn runs.
 type Busy uint8
 
-// These are the values of Busy.
+// These constants are the values of the type Busy.
 const (
 	Interrupt Busy = iota // interrupt the turn and answer the message next; in groups, only the asker's messages interrupt
 	Queue                 // queue the message
@@ -35,7 +35,7 @@ const (
 // OnEdit configures what happens if the asker edits a question while the bot answers it.
 type OnEdit uint8
 
-// These are the values of OnEdit.
+// These constants are the values of the type OnEdit.
 const (
 	IgnoreEdit OnEdit = iota
 	Restart           // the answer starts over in the same message
@@ -52,7 +52,7 @@ type Override struct {
 	Match  access.Rule
 	Model  string   // empty: unchanged
 	System string   // empty: unchanged
-	Tools  []string // names, or prefixes followed by "*"; nil: unchanged
+	Tools  []string // names of tools, or prefixes of names followed by "*"; nil: unchanged
 }
 
 // Options configure a Gateway.
@@ -70,7 +70,7 @@ type Options struct {
 	Overrides []Override             // if several overrides match, later ones take precedence
 	Hear      attachment.Transcriber // nil: voice messages can't be read
 	Reader    *attachment.Reader     // reads attachments; nil: the gateway makes its own
-	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
+	// ApprovalTimeout is how long a tool call waits for a person; 0 means DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
 	Context         bool          // tell the model in which chat it answers, the date, and who wrote each message in a group
 	FollowThreads   bool          // answer messages without a mention in threads where the bot has already answered
@@ -98,7 +98,7 @@ type Gateway struct {
 	refused   *access.Throttle // limits notices to people with access, by person and reason
 	strangers *access.Throttle // limits log entries about people without access; separate, because such people could fill refused
 	coded     *access.Throttle // people who recently got a pairing code; two replicas may both handle a person's request
-	expected  *access.Throttle // people in groups from whom further pieces of a split message are expected
+	expected  *access.Throttle // people in groups whose message was split by the app, so that the rest of it is expected
 
 	mu      sync.Mutex
 	actors  map[chat.Conversation]*actor
@@ -133,8 +133,8 @@ type configured struct {
 	endpoints map[chat.EndpointID]*endpoint
 }
 
-// current returns the current options and endpoints. Code that needs several options, such as a model and its Runner,
-// must read all of them from the result of one call of current. If a reload happened between two calls of current, the
+// current returns the current options and endpoints. Code that needs several options, such as a model and its Runner, must
+// read all of them from the result of one call of the method current. If a reload happened between two calls of current, the
 // two results could contain options that do not fit together.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
@@ -326,7 +326,7 @@ func (g *Gateway) close() int {
 	return len(g.actors)
 }
 
-// stop does what close does, and also returns a channel that is closed when all actors have ended.
+// The method stop does what the method close does, and also returns a channel that is closed when all actors have ended.
 func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
 	busy = g.close()
 	all := make(chan struct{})

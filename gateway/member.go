@@ -268,7 +268,8 @@ func (m *member) hear(s chat.Signal) {
 // fellows returns how many other replicas may receive from an endpoint at this moment, and how many of these are older than
 // this replica. The parameter receiving is the context in which this replica receives from the endpoint. Once the context
 // receiving has ended, fellows first renews the lease to read the list of replicas, because a replica may have begun since the
-// last renewal. If this process has no lease, all is at least 1, because the process can't know whether other replicas run.
+// last renewal. If this process has no lease, the result all is at least 1, because the process can't know whether other
+// replicas run.
 func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platform) (all, older int) {
 	m := g.member.Load()
 	if m == nil || p.Capabilities().OneReceiver {

@@ -125,14 +125,14 @@ func (g *Gateway) readdress(e chat.EndpointID, from, to chat.ChatID) {
 	}
 }
 
-// now returns a conversation with the current id of its chat.
+// The method now returns a conversation with the current id of its chat.
 func (g *Gateway) now(c chat.Conversation) chat.Conversation {
 	c.Chat = g.policy.Now(c.Endpoint, c.Chat)
 	return c
 }
 
-// place returns a target with the current id of its chat. If the id has changed, replyTo becomes empty, because
-// message ids of the old chat are not valid in the new one.
+// The method place returns a target with the current id of its chat. If the id has changed, replyTo becomes empty,
+// because message ids of the old chat are not valid in the new one.
 func (a *actor) place(to chat.Target, replyTo chat.MessageID) (chat.Target, chat.MessageID) {
 	if now := a.g.policy.Now(a.endpoint.ID, to.Chat); now != to.Chat {
 		to.Chat, replyTo = now, ""

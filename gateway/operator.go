@@ -124,7 +124,8 @@ func EraseAtOwners(
 	return n, nil
 }
 
-// order runs a function in the goroutine of a conversation's actor, between two messages, and waits for the result.
+// The method order runs a function in the goroutine of a conversation's actor, between two messages, and waits for the
+// result.
 func (g *Gateway) order(ctx context.Context, c chat.Conversation, do func(*actor) error) error {
 	done := make(chan error, 1)
 	if !g.wake(c, func(a *actor) {

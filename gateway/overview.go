@@ -28,7 +28,7 @@ type Overview struct {
 // Reception is the state of an endpoint's connection to its platform.
 type Reception string
 
-// These are the values of Reception.
+// These constants are the values of the type Reception.
 const (
 	Starting  Reception = "starting"  // the endpoint has not tried to connect yet
 	Connected Reception = "connected" // the endpoint has been connected for a while
@@ -69,7 +69,7 @@ type ReplyState struct {
 // Wait says what a reply waits for.
 type Wait string
 
-// These are the values of Wait.
+// These constants are the values of the type Wait.
 const (
 	WaitNothing  Wait = ""
 	WaitModel    Wait = "model"    // the reply waits for the model's first token

@@ -13,12 +13,13 @@ type note struct {
 	key      TextKey
 	id       string // error id in the line; empty: the line has none
 	messages []chat.Inbound
-	deliver  func() // sends the line; nil until it is stored
+	deliver  func() // sends the line; nil until the line is stored
 	about    string // throttle key of a line that must not be repeated soon; empty: the line is always sent
 }
 
-// owe queues a line with a fixed text that answers messages of one person. If the same line for this person is already queued,
-// owe only adds the messages to that line. So a person with many waiting messages gets one line for all these messages.
+// The method owe queues a line with a fixed text that answers messages of one person. If the same line for this person is
+// already queued, the method owe only adds the messages to that line. So a person with many waiting messages gets one line for
+// all these messages.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, id: id, messages: messages})
 }
@@ -33,8 +34,9 @@ func (a *actor) oweNote(owed note) {
 	a.owed = append(a.owed, owed)
 }
 
-// forgive drops the queued lines for the people for whom who returns true, together with the messages that these lines answer.
-// If forgive dropped only the lines, the next process would not know that the messages were refused, and would answer them.
+// forgive drops the queued lines for the people for whom the parameter who returns true, together with the messages that these
+// lines answer. If the method forgive dropped only the lines, the next process would not know that the messages were refused,
+// and would answer them.
 func (a *actor) forgive(who func(chat.UserID) bool) {
 	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
 		theirs := n.deliver == nil && who(n.messages[0].Sender.ID)
@@ -45,9 +47,9 @@ func (a *actor) forgive(who func(chat.UserID) bool) {
 	})
 }
 
-// pay sends the next queued line, unless another line with a fixed text is already being sent. Because pay sends the
-// lines one after the other, many queued lines do not delay the answers to commands. While the gateway is stopping, pay
-// sends no line, because the next process answers the stored messages.
+// The method pay sends the next queued line, unless another line with a fixed text is already being sent. Because this method
+// sends the lines one after the other, many queued lines do not delay the answers to commands. While the gateway is stopping,
+// the method pay sends no line, because the next process answers the stored messages.
 func (a *actor) pay() {
 	if len(a.owed) == 0 || a.saying.Load() > 0 || a.g.isStopping() {
 		return

@@ -51,7 +51,7 @@ func CheckText(key, text string) error {
 // questions below the greeting.
 func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.texts()[TextGreeting]) }
 
-// opened suggests questions to a person who opened the pane on a platform whose pane has no threads. opened stores
+// The method opened suggests questions to a person who opened the pane on a platform whose pane has no threads. It stores
 // nothing, because the platform reports each opening, and the same questions may be shown again.
 func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	g.wake(c, func(a *actor) {
@@ -94,8 +94,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// rest removes the typing indicator at the end of a turn, on platforms that do not remove the indicator themselves. A
-// platform with an Idler also shows that the bot has finished its work.
+// The method rest removes the typing indicator at the end of a turn, on platforms that do not remove the indicator themselves.
+// A platform with an Idler also shows that the bot has finished its work.
 func (a *actor) rest(to chat.Target) {
 	if a.endpoint.account().idler == nil || a.g.deliveries.Err() != nil {
 		return

@@ -122,8 +122,8 @@ func (a *actor) collect() {
 	}
 }
 
-// cutParked ends the delivery of the parked replies for which the function which returns true. The visible text of
-// these replies stays and loses its cursor. cutParked reports whether any of these replies was still incomplete.
+// cutParked ends the delivery of the parked replies for which the parameter which returns true. The visible text of these
+// replies stays and loses its cursor. cutParked reports whether any of these replies was still incomplete.
 func (a *actor) cutParked(which func(*turn) bool) bool {
 	cut := false
 	for _, t := range a.parked {
@@ -139,7 +139,7 @@ func (a *actor) cutParked(which func(*turn) bool) bool {
 
 func anyTurn(*turn) bool { return true }
 
-// earlier returns the slots of the parked replies. The messages of parked replies must come before the messages of
+// The method earlier returns the slots of the parked replies. The messages of parked replies must come before the messages of
 // later replies.
 func (a *actor) earlier() []*preview.Slot {
 	var out []*preview.Slot
@@ -220,7 +220,7 @@ func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
 type line struct {
 	a       *actor
 	mu      sync.Mutex
-	stalled bool // actor.stalled counts the line instead of actor.saying
+	stalled bool // the field actor.stalled counts the line, and actor.saying does not
 	over    bool
 }
 
@@ -229,8 +229,8 @@ func (a *actor) newLine() *line {
 	return &line{a: a}
 }
 
-// The preview calls trouble with true when the line can't be shown at the moment, and with false when the line can be
-// shown again.
+// The preview calls the method trouble with true when the line can't be shown at the moment, and with false when the line can
+// be shown again.
 func (l *line) trouble(trouble bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,7 +246,7 @@ func (l *line) trouble(trouble bool) {
 	l.a.poke()
 }
 
-// end stops counting the line in actor.saying or actor.stalled.
+// The method end stops counting the line in actor.saying or actor.stalled.
 func (l *line) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

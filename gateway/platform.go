@@ -21,9 +21,10 @@ type Platform interface {
 	// Capabilities always returns the same value.
 	Capabilities() chat.Capabilities
 	// Run receives messages until ctx ends, and passes each message to accept. The first message is the one after the position
-	// from. accept returns nil when the message is stored or permanently refused. Run may acknowledge a message to the platform
-	// only after accept has returned nil. If an update is invalid, Run must continue with the next update. Run returns ctx's
-	// error if ctx has ended. If the connection failed, Run returns a *chat.SendError, and the caller calls Run again.
+	// in the parameter from. accept returns nil when the message is stored or permanently refused. Run may acknowledge a message
+	// to the platform only after accept has returned nil. If an update is invalid, Run must continue with the next update. Run
+	// returns ctx's error if ctx has ended. If the connection failed, Run returns a *chat.SendError, and the caller calls Run
+	// again.
 	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 }
 
@@ -38,9 +39,10 @@ type Fetcher interface {
 
 // ThreadReader is an adapter that can read the messages that people wrote in a thread before they asked the bot there.
 type ThreadReader interface {
-	// ReadThread returns messages of the thread to.Thread that are older than the message with the id before, oldest first.
-	// If the thread has more than most such messages, ReadThread returns its first message and the newest other messages.
-	// ReadThread returns its errors as a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
+	// ReadThread returns messages of the thread to.Thread that are older than the message whose id is in the parameter before,
+	// oldest first. If the thread has more such messages than the parameter most says, ReadThread returns its first message and
+	// the newest other messages. ReadThread returns its errors as a *chat.SendError. ReadThread blocks until the platform has
+	// answered or ctx ends.
 	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
 }
 
@@ -53,9 +55,9 @@ type Named interface {
 // Pane is an adapter whose platform has a pane for conversations with the bot. The methods of Pane return their
 // errors as a *chat.SendError.
 type Pane interface {
-	// Suggest shows suggested questions. A person asks a suggested question by pressing the question's label. The new
-	// suggested questions replace the earlier ones. The platform shows heading above the questions, or its own heading if
-	// heading is empty. Suggest shows at most MaxPrompts questions.
+	// Suggest shows suggested questions. A person asks a suggested question by pressing the question's label. The new suggested
+	// questions replace the earlier ones. The platform shows the parameter heading above the questions, or its own heading if
+	// the parameter is empty. Suggest shows at most MaxPrompts questions.
 	Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error
 	// NameThread gives a thread a name, by which people find the thread again. NameThread shortens a name that is too
 	// long for the platform.
@@ -64,7 +66,7 @@ type Pane interface {
 
 // Idler is an adapter whose platform may still show the typing indicator after an answer.
 type Idler interface {
-	// Idle removes the typing indicator. Another call of Idle has no effect. Idle returns its errors as a *chat.SendError.
+	// Idle removes the typing indicator. A second call of Idle has no effect. Idle returns its errors as a *chat.SendError.
 	Idle(ctx context.Context, to chat.Target) error
 }
 
@@ -94,8 +96,8 @@ type Adopter interface {
 
 // StandbyWorker is an adapter that has work to do while another replica receives the endpoint's messages.
 type StandbyWorker interface {
-	// StandBy does the adapter's work until ctx ends. StandBy also asks the platform regularly whether the bot's
-	// credentials are valid, and calls works each time they are valid. If the platform can't be asked, StandBy returns
+	// StandBy does the adapter's work until ctx ends. StandBy also asks the platform regularly whether the bot's credentials are
+	// valid, and calls the parameter works each time the credentials are valid. If the platform can't be asked, StandBy returns
 	// a *chat.SendError, and the caller calls StandBy again. While StandBy runs, the gateway does not call Run.
 	StandBy(ctx context.Context, works func()) error
 }
@@ -157,7 +159,7 @@ type endpoint struct {
 	nameless atomic.Bool   // the platform has returned a message without an id, so messages can't be edited there
 	dead     atomic.Bool   // the platform refuses the credentials, so the endpoint has stopped until a reload
 	away     atomic.Bool   // this replica lets another replica receive, because receiving failed in this replica
-	menuNews chan struct{} // capacity 1: the menu may have changed
+	menuNews chan struct{} // capacity 1: signals that the menu may have changed
 	stop     func()        // ends receiving or standing by and waits for the end; nil: neither runs; guarded by Gateway.reloading
 	standsBy bool          // the endpoint stands by, because another replica receives; guarded by Gateway.reloading
 }
@@ -176,13 +178,14 @@ type account struct {
 	pane      Pane         // nil: the platform has no pane
 	idler     Idler        // nil: the platform removes the typing indicator itself
 	buttons   bool         // the platform can show buttons
-	works     *works       // whether the adapter works
+	works     *works       // says whether the adapter works
 }
 
 // account returns the endpoint's account at this moment.
 func (e *endpoint) account() *account { return e.now.Load() }
 
-// works has a channel that is closed once an adapter works, which means that the adapter has been connected for a while.
+// The type works has a channel that is closed once an adapter works, which means that the adapter has been connected for a
+// while.
 type works struct {
 	once sync.Once
 	yes  chan struct{} // closed by mark

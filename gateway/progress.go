@@ -65,7 +65,7 @@ func (p *progress) ask(i inquiry) preview.Status {
 	return p.status()
 }
 
-// answered removes the question for approval.
+// The method answered removes the question for approval.
 func (p *progress) answered() preview.Status {
 	p.asks = nil
 	return p.status()
@@ -97,7 +97,7 @@ func (p *progress) status() preview.Status {
 
 func ended(s agent.ToolState) bool { return s == agent.ToolCompleted || s == agent.ToolFailed }
 
-// lines returns the visible lines of the calls. The lines of running calls come before those of ended calls.
+// The method lines returns the visible lines of the calls. The lines of running calls come before those of ended calls.
 func (p *progress) lines() []string {
 	calls := slices.Clone(p.calls)
 	slices.SortStableFunc(calls, func(a, b toolLine) int { return order(a.state) - order(b.state) })
@@ -125,7 +125,7 @@ func order(s agent.ToolState) int {
 // clip shortens a text to one short line.
 func clip(text string) string { return clipTo(text, maxCallText) }
 
-// clipTo shortens a text to one line of at most this many characters.
+// clipTo shortens a text to one line that has at most as many characters as the parameter most says.
 func clipTo(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= most {

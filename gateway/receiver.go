@@ -34,8 +34,9 @@ func (m *member) elect(ctx context.Context) error {
 	return nil
 }
 
-// stand tries to make this replica the receiver of an endpoint, or to keep it the receiver. If this replica fails to
-// receive and another replica could receive, stand calls yield, so that this replica stops being the receiver.
+// The method stand tries to make this replica the receiver of an endpoint, or to keep it the receiver. If this replica fails
+// to receive and another replica could receive, the method stand calls the method yield, so that this replica stops being
+// the receiver.
 func (m *member) stand(ctx context.Context, e *endpoint) error {
 	is, others := m.isReceiver(e.ID), m.mayPass(e)
 	switch {
@@ -63,8 +64,8 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// fails reports whether this replica has failed to receive from an endpoint for so long that another replica should receive.
-// Usually, another replica should receive after yieldAfter. On some platforms, only the receiver can answer
+// The method fails reports whether this replica has failed to receive from an endpoint for so long that another replica
+// should receive. Usually, another replica should receive after yieldAfter. On some platforms, only the receiver can answer
 // (Capabilities.ReceiverAnswers), so nobody knows which other replica can reach the platform. On such a platform, another
 // replica should receive after restFor. Each replica then tries to receive for as long as the replica before it rests.
 func (m *member) fails(e *endpoint) bool {
@@ -83,8 +84,8 @@ func (m *member) mayPass(e *endpoint) bool {
 	})
 }
 
-// yield makes this replica stop being the receiver of an endpoint. The next election calls yield again if the store
-// could not record the change.
+// yield makes this replica stop being the receiver of an endpoint. The next election calls the method yield again if the
+// store could not record the change.
 func (m *member) yield(ctx context.Context, e *endpoint) error {
 	if !e.dead.Load() {
 		e.away.Store(true)

@@ -72,7 +72,8 @@ func (g *Gateway) restoreBlocks(ctx context.Context, endpoints map[chat.Endpoint
 	return nil
 }
 
-// leftovers reads from the store the unfinished work of earlier processes at the endpoints for which of returns true.
+// The method leftovers reads from the store the unfinished work of earlier processes at the endpoints for which the parameter
+// of returns true.
 func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) (leftovers, error) {
 	left := leftovers{of: make(map[chat.Conversation]*leftover)}
 	turns, err := g.store.turns.Unfinished(ctx)
@@ -211,7 +212,7 @@ func (a *actor) resume(rec chat.Turn) {
 	a.start(rec)
 }
 
-// shown returns what a turn of an earlier process adds to the history if the turn does not run again: the question
+// The method shown returns what a turn of an earlier process adds to the history if the turn does not run again: the question
 // and the part of the answer that people saw.
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	r, err := history.Read(rec.Steps)
@@ -238,7 +239,7 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	return g
 }
 
-// known returns the ending of a turn that an earlier process began. known returns false if the turn must run again,
+// The method known returns the ending of a turn that an earlier process began. It returns false if the turn must run again,
 // because its ending is not stored.
 func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	if rec.State != chat.TurnDecided {
@@ -284,8 +285,8 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 	return t
 }
 
-// late checks whether a message has waited too long, or whether maxRuns earlier processes died while they answered the
-// message. If so, late answers the message with a note and returns true.
+// The method late checks whether a message has waited too long, or whether maxRuns earlier processes died while they answered
+// the message. In both cases, the method late answers the message with a note and returns true.
 func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= maxRuns:

@@ -112,7 +112,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	}
 	g.stopReceiving(func(e *endpoint) bool {
 		a := next.accounts[e.ID]
-		return a == nil || a.Platform != e.account().Platform || e.dead.Load() // the platform may accept its credentials now
+		return a == nil || a.Platform != e.account().Platform || e.dead.Load() // the platform may accept the credentials now
 	})
 	g.apply(next)
 	g.resumeAll(left)
@@ -136,7 +136,7 @@ func (g *Gateway) startReceiving() {
 		if e.stop != nil {
 			continue
 		}
-		if e.dead.Swap(false) { // the platform may accept its credentials now
+		if e.dead.Swap(false) { // the platform may accept the credentials now
 			e.away.Store(false)
 		}
 		ctx, cancel := context.WithCancel(g.receiving)
@@ -165,8 +165,8 @@ func (g *Gateway) stopOne(e *endpoint) {
 	g.stopReceiving(func(other *endpoint) bool { return other == e })
 }
 
-// stopReceiving makes the endpoints for which the function which returns true stop receiving, all at the same time.
-// stopReceiving waits until these endpoints have stopped. The caller holds the mutex reloading.
+// stopReceiving makes all endpoints for which the parameter which returns true stop receiving at the same time. It
+// waits until these endpoints have stopped. The caller holds the mutex reloading.
 func (g *Gateway) stopReceiving(which func(*endpoint) bool) {
 	var stopped sync.WaitGroup
 	for _, e := range g.known {

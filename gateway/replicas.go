@@ -57,18 +57,18 @@ type Membership interface {
 	Unregister(ctx context.Context) error
 	// Ahead returns how far this process's clock is ahead of the store's clock. Ahead does not wait for the store.
 	Ahead() time.Duration
-	// Listen calls heard for each signal to this replica. As soon as Listen receives signals, it first calls heard
-	// with chat.SignalAll, because it may have missed earlier signals. Listen returns an error if it may have missed
-	// signals later, and ctx's error if ctx has ended. The function heard must not block.
+	// Listen calls the parameter heard for each signal to this replica. As soon as Listen receives signals, it first calls the
+	// function heard with chat.SignalAll, because it may have missed earlier signals. Listen returns an error if it may have
+	// missed signals later, and ctx's error if ctx has ended. The function heard must not block.
 	Listen(ctx context.Context, heard func(chat.Signal)) error
 }
 
 // Ownership records which replica owns each chat, and which replica is the receiver of each endpoint.
 type Ownership interface {
-	// Take first gives this replica chats that have unfinished work and no live owner; orphans is the maximum number of
-	// chats that this replica gets. Take then returns the unfinished work of all chats of this replica. Take leaves out
-	// work that earlier calls of Take have returned since the registration. Take also leaves out turns that this replica
-	// began, and the messages of turns that this replica released.
+	// Take first gives this replica chats that have unfinished work and no live owner; the parameter orphans is the maximum
+	// number of chats that this replica gets. Take then returns the unfinished work of all chats of this replica. Take leaves out
+	// work that earlier calls of Take have returned since the registration. Take also leaves out turns that this replica began,
+	// and the messages of turns that this replica released.
 	//
 	// call is the number of the call of Take, counted from 1 since the registration. If a result of Take is lost, the
 	// replica repeats the call with the same number, and Take returns the same work again. Work counts as returned
@@ -87,8 +87,8 @@ type Ownership interface {
 	// Receive makes this replica the receiver of an endpoint, unless another live replica is the receiver. Receive
 	// reports whether this replica is now the receiver.
 	Receive(ctx context.Context, e chat.EndpointID) (bool, error)
-	// Yield makes this replica stop being the receiver of an endpoint, and signals the other replicas. Another call of
-	// Yield has no effect.
+	// Yield makes this replica stop being the receiver of an endpoint, and signals the other replicas. A second call of Yield has
+	// no effect.
 	Yield(ctx context.Context, e chat.EndpointID) error
 }
 
@@ -97,8 +97,8 @@ type Ownership interface {
 type Shares interface {
 	access.Counter
 
-	// Share replaces this replica's claims on an endpoint's rate limits by the result of decide. Share calls decide
-	// with the claims of the other replicas, and may call it more than once. Calls of Share for one endpoint run one
-	// after the other. After the lease of a replica has ended, its claims stay valid for one Window of the limit.
+	// Share replaces this replica's claims on an endpoint's rate limits by the result of the parameter decide. Share calls the
+	// function decide with the claims of the other replicas, and may call it more than once. Calls of Share for one endpoint run
+	// one after the other. After the lease of a replica has ended, its claims stay valid for one Window of the limit.
 	Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error
 }

@@ -21,7 +21,7 @@ type Endings interface {
 	Decide(ctx context.Context, turn string, d chat.Decision) error
 	// Cut replaces the stored ending of a turn. Cut does nothing if no ending of the turn is stored.
 	Cut(ctx context.Context, turn string, ending []byte) error
-	// End records that a turn and the messages that it answers are done. End also adds g to the turn's session.
+	// End records that a turn and the messages that it answers are done. End also adds the parameter g to the turn's session.
 	End(ctx context.Context, turn string, g chat.Growth) error
 }
 
@@ -119,8 +119,8 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	return rec
 }
 
-// say answers a message with a fixed text. A running turn continues meanwhile. If too many lines with a fixed text are
-// being sent, say drops the message without an answer.
+// The method say answers a message with a fixed text. A running turn continues while the method say sends the answer. If
+// too many lines with a fixed text are being sent, the method say drops the message without an answer.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= maxFixedLines {
 		a.log.Debug("answer was left out: too many are under way")
@@ -130,8 +130,8 @@ func (a *actor) say(in chat.Inbound, text string) {
 	a.answer(preview.Ending{Text: text}, in.To, in)
 }
 
-// answer sends an answer with a fixed text to the given messages. There may be no message. The answer is stored as a
-// turn, so that the next process sends it if this process dies.
+// The method answer sends an answer with a fixed text to the given messages. The list of messages may be empty. The answer
+// is stored as a turn, so that the next process sends it if this process dies.
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
 	a.prepareAnswer(e, to, messages...)()
 }
@@ -152,7 +152,7 @@ func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat
 	}
 }
 
-// deliver shows the known ending of a turn. A running turn continues meanwhile.
+// The method deliver shows the known ending of a turn. A running turn continues during the delivery.
 func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, e, true) }
 
 // deliverStored does what deliver does. If the store failed to store the turn, deliverStored first waits until the
@@ -163,7 +163,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	growth := chat.Growth{Undecided: a.unstoredUsage(rec)}
 	l, taken := a.newLine(), a.taken[rec.ID]
 	a.answers.Go(func() {
-		defer a.poke() // deferred first, so that it runs after l.end
+		defer a.poke() // deferred first, so that poke runs after l.end
 		defer l.end()
 		if !stored && !a.awaitStore(a.g.turns, rec) {
 			return // the messages are still in the store, for the next process
@@ -188,8 +188,9 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	})
 }
 
-// decide stores how a turn ends and what the turn adds to its session. If the store fails, the reply is shown anyway, and
-// the actor tries to store the ending again later. If the process crashes before the ending is stored, the ending is lost.
+// The method decide stores how a turn ends and what the turn adds to its session. If the store fails, the reply is shown
+// anyway, and the actor tries to store the ending again later. If the process crashes before the ending is stored, the
+// ending is lost.
 func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	e.At = time.Now()
 	ending := encodeEnding(e)
@@ -198,8 +199,8 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	})
 }
 
-// cut stores that a reply keeps its visible text and gets no more, although the ending e is already stored for the
-// reply. A stopped reply must not continue after a restart, because the rest of its text would appear below later
+// The method cut stores that a reply keeps its visible text and gets no more, although the ending e is already stored for
+// the reply. A stopped reply must not continue after a restart, because the rest of its text would appear below later
 // messages. cut also stores the text of e, because the next process keeps only messages that show a part of this text.
 func (a *actor) cut(turn string, e preview.Ending) {
 	ending := encodeEnding(preview.Ending{Keep: true, Text: e.Text, Cut: e.Cut, Note: e.Note, At: time.Now()})
@@ -226,9 +227,9 @@ func (a *actor) settleAsShown(t *turn, g chat.Growth) {
 	a.settle(t.id, t.outcome, g)
 }
 
-// settle ends a turn whose reply is complete. If a shutdown interrupted the delivery, settle leaves the turn to the
-// next process. If the reply could not be delivered, settle leaves the turn in the store, and the gateway tries again
-// at the next message of the chat.
+// The method settle ends a turn whose reply is complete. If a shutdown interrupted the delivery, the method settle leaves
+// the turn to the next process. If the reply could not be delivered, the method settle leaves the turn in the store, and
+// the gateway tries again at the next message of the chat.
 func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// report logs how a turn ended. If the turn failed, report also logs the reason.
+// The method report logs how a turn ended. If the turn failed, the method report also logs the reason.
 func (a *actor) report(t *turn) {
 	if !t.stored.Load() {
 		return // the turn did not begin

@@ -26,7 +26,8 @@ type Revisions interface {
 // editTime does not start over, because people may already have read most of it.
 const editTime = time.Minute
 
-// errEdited is the cause with which a turn is interrupted if its question was edited. The turn then runs again.
+// errEdited is the cause with which a turn is interrupted if its question was edited. A turn that was interrupted with
+// errEdited runs again.
 var errEdited = errors.New("the question was edited")
 
 // revise tells the actor of a conversation that a message was edited or deleted. revise does nothing if the
@@ -41,8 +42,8 @@ func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbou
 	return nil
 }
 
-// tell passes a message that is not stored, such as an edit, to the actor of a conversation. tell returns false if
-// the conversation has no actor.
+// The method tell passes a message that is not stored, such as an edit, to the actor of a conversation. It returns
+// false if the conversation has no actor.
 func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,8 +91,8 @@ func (a *actor) revise(in chat.Inbound) {
 	}
 }
 
-// edit replaces the text of a question by its edited text. edit returns false if the edit must be ignored or does not
-// change the text.
+// The function edit replaces the text of a question by its edited text. It returns false if the edit must be ignored or
+// does not change the text.
 func edit(m *chat.Inbound, edited chat.Inbound) bool {
 	command := strings.HasPrefix(edited.Text, "/") // an edit must not turn a question into a command
 	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || command || len(edited.Text) > maxText {
@@ -150,7 +151,8 @@ func (a *actor) startOver(t *turn) {
 	}
 }
 
-// revised returns the stored record of a turn. If again is true, revised first stores the edited messages of the turn.
+// The method revised returns the stored record of a turn. If the parameter again is true, the method revised first
+// stores the edited messages of the turn.
 func (a *actor) revised(t *turn, again bool) (chat.Turn, error) {
 	// Revise deletes the source text of the old answer from the store. A record of a preview edit that is stored after
 	// Revise would bring back a part of the old text.

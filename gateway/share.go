@@ -35,8 +35,8 @@ func (g *Gateway) divide(e *endpoint) {
 	})
 }
 
-// shares renews this replica's shares of the rate limits every second, until ctx ends or the lease is lost. If the
-// store can't be reached, the replica keeps its current shares.
+// The method shares renews this replica's shares of the rate limits every second, until ctx ends or the lease is lost.
+// If the store can't be reached, the replica keeps its current shares.
 func (m *member) shares(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -57,7 +57,7 @@ func (m *member) shares(ctx context.Context) {
 	}
 }
 
-// share renews this replica's shares of the rate limits of all endpoints.
+// The method share renews this replica's shares of the rate limits of all endpoints.
 func (m *member) share(ctx context.Context) error {
 	var failed error
 	for id, e := range m.g.current().endpoints {

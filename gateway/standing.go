@@ -20,7 +20,7 @@ type ReplicaState struct {
 	Forwarded int64          // number of messages that this process answers and another replica received
 }
 
-// replica returns the state of this process as a replica, or nil if the store is not shared.
+// The method replica returns the state of this process as a replica, or nil if the store is not shared.
 func (g *Gateway) replica() *ReplicaState {
 	if g.shared == nil {
 		return nil
@@ -43,9 +43,9 @@ func (g *Gateway) replica() *ReplicaState {
 	return s
 }
 
-// receives returns the endpoints from which a replica receives messages, sorted by name. The result contains the
-// endpoints for which the replica was elected as the only receiver, and the endpoints that allow several receivers.
-// receives uses the configuration of this process to decide which endpoints allow several receivers.
+// The method receives returns the endpoints from which a replica receives messages, sorted by name. The result contains
+// the endpoints for which the replica was elected as the only receiver, and the endpoints that allow several receivers.
+// The configuration of this process decides which endpoints allow several receivers.
 func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
 	list = slices.Clone(r.Receives)
 	for _, id := range r.Endpoints {

@@ -15,8 +15,8 @@ type Texts map[TextKey]string
 // TextKey is the key of a fixed text.
 type TextKey string
 
-// These are the keys of the fixed texts. The comments list the placeholders of the texts. {id} is the id of the turn
-// in the log.
+// These are the keys of the fixed texts. The comment behind a key lists the placeholders of its text. {id} is the id of
+// the turn in the log.
 const (
 	TextFailed      TextKey = "failed"        // {id}; internal error
 	TextUnsaved     TextKey = "unsaved"       // {id}; the store fails, and the question waits until the store works again
@@ -245,7 +245,7 @@ func (t Texts) With(own map[string]string) Texts {
 	return t
 }
 
-// line returns a fixed text in which the short form of id replaces the placeholder {id}.
+// The method line returns a fixed text in which the short form of id replaces the placeholder {id}.
 func (t Texts) line(k TextKey, id string) string {
 	return strings.ReplaceAll(t[k], "{id}", shortID(id))
 }

@@ -248,8 +248,8 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	}, t.fold)
 }
 
-// read returns the question for the model. If read can't read any content of the messages, it returns a text that
-// tells the person so.
+// The method read returns the question for the model. If no content of the messages can be read, the method read returns a
+// text that tells the person this.
 func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
 	from := attachment.Sources{Hear: a.g.current().Hear, Reading: a.reading(), Messages: t.history.Unquoted(t.messages), Thread: a.thread(ctx, t), Log: a.log}
 	if a.endpoint.account().fetcher != nil {
@@ -268,8 +268,8 @@ func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
 	}
 }
 
-// more returns the messages that were offered to the running turn. The turn passes the returned messages to the model
-// and answers them too.
+// The method more returns the messages that were offered to the running turn. The turn passes the returned messages to the
+// model and answers them too.
 func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	if ctx.Err() != nil {
 		return nil
@@ -283,10 +283,10 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	return messages
 }
 
-// answered returns all messages that the turn answers, including those that arrived while it ran.
+// The method answered returns all messages that the turn answers, including those that arrived while it ran.
 func (t *turn) answered() []chat.Inbound { return slices.Concat(t.messages, t.offers.Joined()) }
 
-// guarded runs the function work. If work panics, guarded returns the panic as an error.
+// guarded runs the function work. If the function work panics, guarded returns the panic as an error.
 func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {

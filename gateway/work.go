@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// work takes unanswered messages and unfinished turns from the store until ctx ends or the lease is lost.
+// The method work takes unanswered messages and unfinished turns from the store until ctx ends or the lease is lost.
 func (m *member) work(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -61,7 +61,7 @@ func (m *member) orphans() <-chan time.Time {
 	return nil
 }
 
-// handle does the work that signals announce.
+// The method handle does the work that signals announce.
 func (m *member) handle(ctx context.Context, s chat.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
@@ -82,7 +82,8 @@ func (m *member) handle(ctx context.Context, s chat.Signal) error {
 	return m.take(ctx, maxOrphans)
 }
 
-// reload reads admissions, pairing requests, moves of chats and rate-limit blocks, which other replicas may have changed.
+// The method reload reads admissions, pairing requests, moves of chats and rate-limit blocks, which other replicas may have
+// changed.
 func (m *member) reload(ctx context.Context) error {
 	known := make(map[chat.Move]bool)
 	for _, move := range m.g.policy.Moves() {
@@ -126,8 +127,8 @@ func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, erro
 	return taken, m.store.Free(ctx, true, foreign...)
 }
 
-// take takes new work from the store and passes it to the actors. take may also take over chats without an owner;
-// orphans is their maximum number.
+// The method take takes new work from the store and passes it to the actors. It may also take over chats without an owner; the
+// parameter orphans is the maximum number of such chats.
 func (m *member) take(ctx context.Context, orphans int) error {
 	taken, err := m.store.Take(ctx, m.taken+1, orphans)
 	if err != nil {
@@ -171,9 +172,9 @@ func (m *member) take(ctx context.Context, orphans int) error {
 	return nil
 }
 
-// give passes a new message to the actor of its conversation. If the conversation has no actor, give starts one. give
-// returns false for an edit or a deletion without an actor, because such a message matters only for an active
-// conversation. give also returns false if no actor may start because the gateway is stopping.
+// The method give passes a new message to the actor of its conversation. If the conversation has no actor, the method give
+// starts one. It returns false for an edit or a deletion without an actor, because such a message matters only for an active
+// conversation. It also returns false if no actor may start because the gateway is stopping.
 func (g *Gateway) give(p chat.Pending) bool {
 	p.Message = g.adopt(p.Message, p.Conversation.Endpoint)
 	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
@@ -190,8 +191,8 @@ func isForwarded(in chat.Inbound) bool {
 	return in.Kind == chat.Edited || in.Kind == chat.Deleted || in.Kind == chat.Forgotten || in.Kind == chat.Erased
 }
 
-// free gives up the inactive chats of this replica. If another replica must own a chat, free gives up the chat even
-// if it has unfinished work, and the other replica finishes this work.
+// The method free gives up the inactive chats of this replica. If another replica must own a chat, the method free gives up
+// the chat even if it has unfinished work, and the other replica finishes this work.
 func (m *member) free(ctx context.Context, leaving bool) {
 	foreign := func(c chat.Conversation) bool { return leaving || m.isForeign(c) }
 	ctx, cancel := context.WithTimeout(ctx, workWait)
@@ -212,7 +213,7 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// forgetUndone removes from the map undone the replies in chats that this process has given up. The next owner of a
+// forgetUndone removes the replies in chats that this process has given up from the map Gateway.undone. The next owner of a
 // chat delivers the chat's undelivered replies.
 func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	g.mu.Lock()
@@ -247,7 +248,7 @@ func (m *member) handOver(ctx context.Context) {
 	}
 }
 
-// passKept forwards the messages in kept to the next owners of their chats. passKept forwards a message only when no
+// passKept forwards the messages in the field kept to the next owners of their chats. passKept forwards a message only when no
 // conversation of its chat is active in this process. If a message can't be forwarded, the next call of passKept tries again.
 func (m *member) passKept(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, workWait)

@@ -39,7 +39,8 @@ type write struct {
 	do         func(context.Context) error
 }
 
-// write stores a change. If the store fails, write queues the change, and the actor stores it once the store works again.
+// The method write stores a change. If the store fails, the method write queues the change, and the actor stores it once the
+// store works again.
 func (a *actor) write(what, turn string, do func(context.Context) error) {
 	one := write{what, turn, do}
 	if a.writes.behind(one) {
@@ -83,7 +84,7 @@ func (a *actor) retryWrites() {
 // worthwhile returns false.
 func (a *actor) worthwhile(err error) bool { return retryable(err) && a.g.deliveries.Err() == nil }
 
-// behind queues a write if earlier writes are queued, and reports whether it has queued the write.
+// The method behind queues a write if earlier writes are queued, and reports whether it did so.
 func (w *writes) behind(one write) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,8 +105,8 @@ func (w *writes) add(one write) {
 	}
 }
 
-// first returns the oldest queued write if the write is due. If end is true, every queued write is due. If no write
-// is queued or due, first returns false.
+// The method first returns the oldest queued write if the write is due. If the parameter end is true, every queued write is
+// due. If no write is queued or due, the method first returns false.
 func (w *writes) first(end bool) (write, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,14 +125,14 @@ func (w *writes) postpone() time.Duration {
 	return w.delay
 }
 
-// done removes the oldest write from the queue.
+// The method done removes the oldest write from the queue.
 func (w *writes) done() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.todo, w.delay = w.todo[1:], firstWriteRetry
 }
 
-// waiting reports whether any writes are queued.
+// The method waiting reports whether any writes are queued.
 func (w *writes) waiting() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,7 +172,7 @@ func (a *actor) storeTurn(rec chat.Turn) bool {
 	return isBegun(err)
 }
 
-// isBegun reports whether a turn may continue after the attempt to store its beginning returned err. A turn may
+// isBegun reports whether a turn may continue after the attempt to store its beginning returned the error err. A turn may
 // continue if its beginning is stored, or if the store will never accept it.
 func isBegun(err error) bool { return err == nil || !retryable(err) && !errors.Is(err, chat.ErrLost) }
 
@@ -196,8 +197,8 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 	}
 }
 
-// tellUnsaved tells the sender of a message that the message waits because the store fails. A throttle limits how
-// often tellUnsaved does so. tellUnsaved does not store the notice, because the store fails.
+// tellUnsaved tells the sender of a message that the message waits because the store fails. A throttle limits how often
+// tellUnsaved sends this notice. tellUnsaved does not store the notice, because the store fails.
 func (a *actor) tellUnsaved(ctx context.Context, rec chat.Turn) {
 	if len(rec.Messages) == 0 || !a.g.refused.Allow(a.conversation.String()+" "+string(TextUnsaved)) {
 		return
