@@ -239,7 +239,7 @@ func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
 	})
 }
 
-// The gateway is stopped while it reads the unfinished work of earlier processes. Run must return without an error.
+// The gateway is stopped before it has read the unfinished work of earlier processes. Run must return without an error.
 func TestStopDuringTheStart(t *testing.T) {
 	g, err := gateway.New(gateway.Options{Store: memory.New(), Grace: time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -352,7 +352,8 @@ func TestRefusedCredentialsStopOneEndpointOnly(t *testing.T) {
 	})
 }
 
-// The platform refuses the credentials once, which may be a mistake of the platform. The endpoint must connect again.
+// The platform refuses the credentials at two connections, which may be a mistake of the platform. The endpoint must
+// connect again.
 func TestOneRefusalOfCredentialsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &chat.SendError{Kind: chat.Auth, Err: errors.New("401")}

@@ -271,7 +271,7 @@ func TestVoiceMessagesAreTranscribed(t *testing.T) {
 	})
 }
 
-// A new message interrupts a turn. The tokens of the interrupted turn must be counted.
+// A person stops a turn with /stop. The tokens of the interrupted turn must be counted.
 func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()

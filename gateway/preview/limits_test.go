@@ -12,7 +12,7 @@ import (
 	"telex/internal/markup"
 )
 
-// nth returns a function that chooses the fate of each call that sends or edits. The keys of the map fates are the
+// nth returns a function that chooses the fate of each call except typing indicators. The keys of the map fates are the
 // numbers of these calls, counted from 0.
 func nth(fates map[int]fate) func(*call) fate {
 	n := -1
