@@ -51,7 +51,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// If the store is a file, telex replicas must list one replica.
+// If the store is a file, telex replicas must say that the daemon has its store for itself, and list no replica.
 func TestReplicasOfAFile(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
