@@ -27,13 +27,13 @@ const (
 	door  = "binary_sensor.door"
 )
 
-// house is a server that implements a part of Home Assistant's API, for tests of the connection. It can misbehave in
-// ways in which the stand-in does not.
+// house is a server that implements a part of Home Assistant's API, for tests of the connection. A house can misbehave
+// in ways in which the stand-in does not.
 type house struct {
 	t        *testing.T
 	net      *memnet.Listener
 	log      conformance.Log
-	refuse   bool // every token is refused
+	refuse   bool // the house refuses every token
 	answer   func(path string) (status int, body string)
 	mu       sync.Mutex
 	sockets  []*websocket.Conn // opened sockets, oldest first
@@ -61,7 +61,7 @@ func (s *server) Close() error {
 	s.house.mu.Lock()
 	defer s.house.mu.Unlock()
 	for _, ws := range s.house.sockets {
-		_ = ws.CloseNow() // it may be closed already
+		_ = ws.CloseNow() // ignore the error, because the connection may be closed already
 	}
 	return s.Server.Close()
 }
@@ -105,7 +105,7 @@ func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	defer ws.CloseNow() //nolint:errcheck // the test is over
+	defer ws.CloseNow() //nolint:errcheck // when serve returns, nobody needs the connection any more
 	h.mu.Lock()
 	h.sockets = append(h.sockets, ws)
 	h.mu.Unlock()
@@ -152,14 +152,14 @@ func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// set sets whether the house has stopped responding.
+// set sets the field stuck, which says whether the house has stopped responding.
 func (h *house) set(stuck bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stuck = stuck
 }
 
-// say sends a frame over the newest connection.
+// say sends the given text as a frame over the newest connection.
 func (h *house) say(text string) {
 	h.t.Helper()
 	h.mu.Lock()
@@ -170,7 +170,7 @@ func (h *house) say(text string) {
 	}
 }
 
-// change reports that an entity changed.
+// The method change reports that the state of an entity changed.
 func (h *house) change(entity, from, to string) {
 	h.t.Helper()
 	h.say(changed(entity, from, to, ""))
@@ -197,7 +197,7 @@ type running struct {
 	done     chan error
 	mu       sync.Mutex
 	accepted []chat.Inbound
-	refuse   error // the error that accept returns; nil: accept succeeds
+	refuse   error // the error that the function accept returns; nil: accept succeeds
 }
 
 func start(t *testing.T, b *homeassistant.Bot) *running {

@@ -8,8 +8,8 @@ import (
 
 // These are the maximum lengths of texts. telex sets them itself, because Home Assistant publishes no limits.
 const (
-	// notificationLimit is the maximum length of a persistent notification in characters. Longer texts are hard to read
-	// in the sidebar.
+	// notificationLimit is the maximum length of a persistent notification in characters. Texts longer than
+	// notificationLimit are hard to read in the sidebar.
 	notificationLimit = 16_000
 	// textLimit is the maximum length of a text for a notify action in bytes. Services that deliver to phones accept
 	// 4096 bytes, including the title and all other data.
@@ -18,8 +18,9 @@ const (
 	textLimit = 3000
 )
 
-// keyLifetime is how long the gateway may repeat a create whose outcome is unknown. Home Assistant keeps a notification
-// until Home Assistant restarts, so a repeated create usually replaces the notification of the first attempt.
+// keyLifetime is how long the gateway may repeat a create call whose outcome is unknown. Home Assistant keeps a
+// notification until Home Assistant restarts, so a repeated create call usually replaces the notification of the first
+// attempt.
 const keyLifetime = 24 * time.Hour
 
 // idleConnections is the maximum number of idle connections to Home Assistant.

@@ -14,13 +14,13 @@ import (
 )
 
 // answerTimeout is how long the bot waits until an answer is complete. After answerTimeout, the bot sends the next
-// message even if the answer is not complete. Answers normally take less time, because agent.limits and the deadline
-// for delivering a final limit the time of an answer.
+// message even if the answer is not complete. Answers normally take less than answerTimeout, because agent.limits and
+// the deadline for delivering a final limit the time of an answer.
 const answerTimeout = time.Hour
 
 // Run receives changes until ctx ends, and passes messages about them to accept, one after the other. Home Assistant
-// does not repeat changes, so Run misses the changes during an outage and has no resume cursor. If accept has not
-// accepted a message, the next Run passes the same message to accept again.
+// does not repeat changes, so Run misses the changes during an outage and has no resume cursor. If the function accept
+// fails for a message, the next Run passes the same message to accept again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the connection
 // failed: Auth if the token is refused, otherwise Temporary.
@@ -30,7 +30,7 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	if err != nil {
 		return err
 	}
-	defer s.ws.CloseNow() //nolint:errcheck // the connection is not used any more
+	defer s.ws.CloseNow() //nolint:errcheck // nobody uses the connection any more
 	run, running := errgroup.WithContext(ctx)
 	run.Go(func() error { return b.receiveError(running, "receive", b.readChanges(running, s)) })
 	run.Go(func() error { return b.receiveError(running, "ping", s.keepAlive(running)) })
@@ -60,7 +60,8 @@ func (b *Bot) readChanges(ctx context.Context, s *socket) error {
 	}
 }
 
-// handleFrame handles one frame. The caller logs the errors of handleFrame, so they do not contain the frame's content.
+// handleFrame handles one frame. The caller logs the errors of handleFrame, so these errors do not contain the frame's
+// content.
 func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err error) {
 	defer receiving.Recover("read message", &err)
 	f, err := decodeFrame(data)
@@ -99,7 +100,7 @@ func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, cha
 	for {
 		in, wait := b.nextMessage(time.Now())
 		if in == nil {
-			timer := time.NewTimer(wait) //nolint:forbidigo // collects changes for a while; nothing is sent here.
+			timer := time.NewTimer(wait) //nolint:forbidigo // waits until the next message is due; nothing is sent here.
 			select {
 			case <-ctx.Done():
 			case <-b.changed:
@@ -122,8 +123,8 @@ func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, cha
 	}
 }
 
-// nextMessage returns the message to pass to accept now. If no message is due, nextMessage returns nil and the time to
-// wait.
+// nextMessage returns the message that must be passed to the function accept now. If no message is due, nextMessage
+// returns nil and how long to wait for the next message.
 func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,7 +145,7 @@ func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	if len(changes) == 0 {
 		return nil, 0
 	}
-	// If Concluded is not called before nextAfter, the bot stops waiting for the answer.
+	// If the gateway does not call Concluded before the time nextAfter, the bot stops waiting for the answer.
 	b.answering, b.nextAfter = chat.MessageID(rand.Text()), now.Add(answerTimeout)
 	b.undelivered = &chat.Inbound{
 		To: chat.Target{Chat: Chat}, Sender: chat.Sender{ID: User, Name: "Home Assistant"}, ID: b.answering,

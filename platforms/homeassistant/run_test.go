@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 			t.Fatalf("accepted %+v, want one message about both", r.accepted)
 		}
 		first := r.accepted[0].ID
-		for i := range 5000 { // a flood of changes, which must cause one message
+		for i := range 5000 { // simulate a flood of changes, which must cause only one message
 			h.change("sensor.a", fmt.Sprint(i), fmt.Sprint(i+1))
 		}
 		r.texts(0)

@@ -26,9 +26,9 @@ const defaultRetryAfter = 30 * time.Second
 
 var errTooLong = errors.New("the text is too long")
 
-// Send shows a notification. Send derives the id of a persistent notification from the create's key. If the gateway
-// repeats the create, Home Assistant therefore replaces the notification and shows the answer only once. telex never
-// edits a notification.
+// Send shows a notification. Send derives the id of a persistent notification from the idempotency key in m. If the
+// gateway repeats the call, Home Assistant therefore replaces the notification and shows the answer only once. telex
+// never edits a notification.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if b.Dialect(to).Len(markup.Rendered{Text: m.Text}) > b.Profile(to).TextLimit {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errTooLong}
@@ -51,7 +51,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(id)}}, nil
 }
 
-// notificationID returns the id of the notification that a create with the given key makes.
+// notificationID returns the id of the notification that Send creates for a message with the given idempotency key.
 func notificationID(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "telex_" + hex.EncodeToString(sum[:16])
@@ -113,7 +113,7 @@ func classify(o calls.Outcome) *chat.SendError {
 		return &chat.SendError{Kind: chat.Forbidden}
 	case o.Status == http.StatusRequestEntityTooLarge:
 		return &chat.SendError{Kind: chat.TooLong}
-	case o.Status < http.StatusInternalServerError: // the API has not started yet, or a proxy responded
+	case o.Status < http.StatusInternalServerError: // Home Assistant's API has not started yet, or a proxy responded
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}

@@ -12,8 +12,8 @@ const (
 	domainPersistent = "persistent_notification"
 )
 
-// maxSentence is the maximum length of a sentence in characters. A message that consists of maxLines sentences of this
-// length is within the gateway's limit of 64 KiB.
+// maxSentence is the maximum length of a sentence in characters. A message that consists of maxLines sentences of
+// maxSentence characters is within the gateway's limit of 64 KiB.
 const maxSentence = 300
 
 // messageText returns the changes as the text of one message.
@@ -68,11 +68,11 @@ func (s state) isMeasurement() bool {
 	return s.Attributes.Unit != ""
 }
 
-// isAbsent reports whether an entity currently has no state.
+// isAbsent reports whether Home Assistant currently knows no state of an entity, for example because a device is off.
 // https://www.home-assistant.io/docs/configuration/state_object/
 func (s state) isAbsent() bool { return s.State == "unavailable" || s.State == "unknown" }
 
-// description returns a state in words that follow "is now", such as "open", "at home" or "21.5 °C".
+// description returns a state in words that can follow "is now" in a sentence, such as "open", "at home" or "21.5 °C".
 func (s state) description() string {
 	word := s.State
 	switch {
@@ -113,7 +113,7 @@ func (s state) description() string {
 	return strings.ReplaceAll(word, "_", " ")
 }
 
-// binaryMeaning returns what on and off mean for a binary sensor.
+// binaryMeaning returns what the states "on" and "off" mean for a binary sensor of the given class, such as "open".
 // https://www.home-assistant.io/integrations/binary_sensor/#device-class
 func binaryMeaning(class, word string) string {
 	meanings := map[string][2]string{

@@ -40,30 +40,30 @@ var (
 // socket is an authenticated connection.
 type socket struct {
 	ws     *websocket.Conn
-	mu     sync.Mutex // guards the ids, which must increase with each command
+	mu     sync.Mutex // protects the ids of commands, which must increase with each command
 	lastID int64
 
 	received     atomic.Bool  // a frame has arrived since the last ping
 	lastEvent    atomic.Int64 // time of the last event or of the last renewal of the subscription; Unix nanoseconds
-	subscription atomic.Int64 // id of the current subscription; 0: none
+	subscription atomic.Int64 // id of the current subscription; 0: the bot has not subscribed
 }
 
-// connect opens a connection and authenticates. If the configuration watches any entity, connect also subscribes to
-// changes.
+// connect opens a WebSocket connection to Home Assistant and authenticates. If the configuration watches any entity,
+// connect also subscribes to changes.
 func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	shaking, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client}) //nolint:bodyclose // Dial's callers need not close the body.
 	if err != nil {
-		if response != nil { // the library's error would quote the response's headers
+		if response != nil { // replace the library's error, which would quote the response's headers
 			err = fmt.Errorf("HTTP status %d", response.StatusCode)
 		}
 		return nil, b.receiveError(ctx, "connect", err)
 	}
-	ws.SetReadLimit(-1) // no limit in the library: socket.read enforces maxFrame
+	ws.SetReadLimit(-1) // disable the library's limit, because socket.read enforces maxFrame
 	s := &socket{ws: ws}
 	if err := b.authenticate(shaking, s); err != nil {
-		_ = ws.CloseNow() // the connection is not used after a failed handshake
+		_ = ws.CloseNow() // nobody uses the connection after a failed handshake
 		if errors.Is(err, errRefused) {
 			return nil, &chat.SendError{Kind: chat.Auth, Err: err}
 		}
@@ -100,7 +100,7 @@ func (b *Bot) authenticate(ctx context.Context, s *socket) error {
 	return nil
 }
 
-// expect reads the next frame. If the frame does not have the type kind, expect returns an error.
+// expect reads the next frame and returns it. If the frame's type is not the parameter kind, expect returns an error.
 func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	data, err := s.read(ctx)
 	if err != nil {
@@ -119,7 +119,8 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 }
 
 // read returns the next frame. read blocks until a frame arrives, the connection is lost, or ctx ends. The error
-// errLarge means that read skipped a frame that was too large. After errLarge, the caller can call read again.
+// errLarge means that the method read skipped a frame that was too large. After errLarge, the caller can call read
+// again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	return nil, errLarge
 }
 
-// command sends a command and returns its new id.
+// The method command sends a command to Home Assistant and returns the command's new id.
 func (s *socket) command(ctx context.Context, command map[string]any) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,9 +172,9 @@ func (s *socket) subscribe(ctx context.Context) error {
 
 // keepAlive sends pings until ctx ends or Home Assistant does not answer a ping.
 func (s *socket) keepAlive(ctx context.Context) error {
-	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // the receiver must notice that a connection is dead.
+	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // pings let the receiver notice a dead connection.
 	defer ticker.Stop()
-	s.received.Store(true) // no ping was sent yet, so no answer can be missing
+	s.received.Store(true) // the bot has sent no ping yet, so no answer can be missing
 	for {
 		select {
 		case <-ctx.Done():

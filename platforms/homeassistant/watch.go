@@ -12,7 +12,7 @@ const (
 	// gatherTime is how long the watcher waits before it reports a change, so that one message can report several
 	// changes. For example, a scene may switch many lights at the same time.
 	gatherTime = time.Second
-	// maxLines limits the changes in one message. Further changes wait for the next message.
+	// maxLines limits the changes that one message reports. Further changes wait for the next message to the gateway.
 	maxLines = 50
 	// maxEntities limits how many recently changed entities the watcher remembers. The largest installations have a few
 	// thousand entities.
@@ -23,10 +23,10 @@ const (
 
 // Watch says which entities the bot reports when their state changes. The zero Watch reports no entity.
 type Watch struct {
-	Domains  []string // the part before the dot, such as "light"
+	Domains  []string // parts before the dot of the ids of watched entities, such as "light"
 	Entities []string
 	All      bool
-	Ignore   []string      // entities that are never reported
+	Ignore   []string      // ids of entities that the bot never reports
 	Cooldown time.Duration // minimum time between two reports of the same entity
 }
 
@@ -47,29 +47,30 @@ func (w Watch) includes(entity string) bool {
 // change describes how the state of an entity has changed since the bot last reported the entity.
 type change struct {
 	from, to state
-	via      string    // the last state that the entity had between from and to; empty: none
+	via      string    // the last state that the entity had between from and to; empty: no such state
 	at       time.Time // when the change began
-	repeated bool      // the change began during the cooldown; if the entity returns to its reported state, nothing is reported
+	repeated bool      // the change began in the cooldown; the bot does not report it if the entity returns to its reported state
 }
 
 // entity is what the watcher stores about an entity that was reported recently or will be reported.
 type entity struct {
-	reported    state     // the last reported state
+	reported    state     // the state that the bot reported last
 	cooldownEnd time.Time // the end of the entity's cooldown
-	pending     *change   // the change to report; nil: none
+	pending     *change   // the change that the bot will report; nil: nothing to report
 }
 
-// watcher collects changes until they are reported. A watcher is not safe for concurrent use.
+// watcher collects changes of entities until the bot reports the changes. A watcher is not safe for concurrent use.
 type watcher struct {
 	Watch
 	entities map[string]*entity
 	cleaned  time.Time // when old entities were last removed
-	dropped  int       // changes that were dropped because too many entities changed
+	dropped  int       // number of changes that were dropped because too many entities changed
 }
 
 func newWatcher(w Watch) *watcher { return &watcher{Watch: w, entities: map[string]*entity{}} }
 
-// add adds a change if its entity is watched. If the bot will not report the change, add returns false.
+// add adds a change to the watcher if the configuration watches the changed entity. If the bot will not report the
+// change, add returns false.
 func (w *watcher) add(now time.Time, from, to state) bool {
 	if from.State == to.State || !w.includes(to.EntityID) {
 		return false
@@ -115,7 +116,7 @@ func (w *watcher) removeOld(now time.Time) bool {
 	return len(w.entities) < before
 }
 
-// due returns when a pending change may be reported.
+// due returns the time from which the bot may report the entity's pending change.
 func (e *entity) due() time.Time {
 	due := e.pending.at.Add(gatherTime)
 	if e.cooldownEnd.After(due) {
@@ -124,7 +125,7 @@ func (e *entity) due() time.Time {
 	return due
 }
 
-// next returns when the next pending change can be reported. If no change is pending, ok is false.
+// next returns the time from which the bot may report the next pending change. If no change is pending, ok is false.
 func (w *watcher) next() (at time.Time, ok bool) {
 	for _, e := range w.entities {
 		if e.pending != nil && (!ok || e.due().Before(at)) {
@@ -134,8 +135,8 @@ func (w *watcher) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// takeDue returns the changes that are due now, oldest first, at most maxLines. takeDue marks these changes as
-// reported.
+// takeDue returns the changes that the bot may report now, oldest first, but at most maxLines changes. takeDue marks
+// these changes as reported.
 func (w *watcher) takeDue(now time.Time) []change {
 	var ripe []change
 	for _, e := range w.entities {

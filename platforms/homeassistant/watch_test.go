@@ -14,7 +14,7 @@ import (
 
 var epoch = time.Date(2026, 11, 23, 14, 3, 22, 0, time.UTC)
 
-// at returns a state.
+// at returns a state of the entity id with the given value.
 func at(id, value string) state { return state{EntityID: id, State: value} }
 
 func TestWatchIncludes(t *testing.T) {
@@ -62,12 +62,12 @@ func TestForeignIDs(t *testing.T) {
 }
 
 // step is one step of a test about a door. At the given second, either the door changes its state, or the test takes
-// the changes that are due. If to begins with "=", the watcher does not see the change, because the connection is
-// closed.
+// the changes that are due. If the field to begins with "=", the watcher does not see the change, as if the connection
+// were closed.
 type step struct {
 	second int
 	to     string // the new state; empty: the test takes the due changes
-	want   string // the changes that must be due
+	want   string // the changes that takeDue must return
 }
 
 func TestCooldown(t *testing.T) {
@@ -117,8 +117,8 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// More entities change than the watcher may remember. The numbers of remembered entities and of changes per message
-// must stay within their limits. When no entity changes any more, the watcher must remember nothing.
+// In this test, more entities change than the watcher may remember. The numbers of remembered entities and of changes
+// per message must stay within their limits. When no entity changes any more, the watcher must remember nothing.
 func TestWatcherIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(Watch{All: true, Cooldown: 30 * time.Second})
@@ -272,7 +272,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// No frame may cause a panic, and no sentence may have more than one line.
+// No frame may cause a panic, and no sentence about a change may have more than one line.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"entity_id":"light.a","old_state":{"entity_id":"light.a","state":"off"},"new_state":{"entity_id":"light.a","state":"on","attributes":{"friendly_name":"A\nb","unit_of_measurement":3}}}}}`))
 	f.Add([]byte(`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"new_state":{"entity_id":"x"},"old_state":null}}}`))

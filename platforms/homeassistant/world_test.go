@@ -31,8 +31,8 @@ const (
 	wrongToken   = "wrong-token"
 )
 
-// world is Home Assistant's stand-in on an in-memory network. Its only chat is the list of notifications. Instead of
-// writing a message as a person, a test lets a new entity change its state.
+// world is Home Assistant's stand-in on an in-memory network. The only chat of the world is the list of notifications.
+// People can't write messages in Home Assistant, so a test instead changes the state of a new entity.
 type world struct {
 	t      *testing.T
 	server *standin.Server
@@ -48,8 +48,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// neverEdits checks that no notification ever had a cursor, and that the bot never dismissed one. If the outcome of a
-// create was unknown, the bot may have created the notification again, but only with the same text.
+// neverEdits checks that no notification ever had a cursor, and that the bot never dismissed a notification. If the
+// outcome of a create call was unknown, the bot may have created the notification again, but only with the same text.
 func (w *world) neverEdits() {
 	for _, n := range w.bots("") {
 		for _, v := range n.Versions {
@@ -167,7 +167,8 @@ func (w *world) Unpreviewed() bool { return true }
 
 func (w *world) Sample() string { return sample }
 
-// Say adds an entity, which is not reported, and then changes its state, which is reported.
+// Say first adds an entity, which the bot must not report, and then changes the entity's state, which the bot must
+// report.
 func (w *world) Say(_ chat.Target, s conformance.Saying) {
 	w.t.Helper()
 	w.said++

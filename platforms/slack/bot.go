@@ -24,11 +24,11 @@ const defaultAPIBase = "https://slack.com/api/"
 // Socket Mode, or SigningSecret with Listen for the Events API over HTTP. Package internal/config has validated the
 // options.
 type Options struct {
-	BotToken      string            // xoxb-…, of the app's bot in the workspace; required
-	AppToken      string            // xapp-…, with the scope connections:write
+	BotToken      string            // the token xoxb-… of the app's bot in the workspace; required
+	AppToken      string            // the app's token xapp-… with the scope connections:write
 	SigningSecret string            // the secret with which Slack signs its requests
 	Listen        string            // host:port on which Slack's requests arrive, usually from a TLS proxy
-	APIBase       string            // base URL of the methods; empty: Slack's own
+	APIBase       string            // base URL of the API's methods; empty: Slack's own URL
 	HTTP          http.RoundTripper // nil: the bot creates its own transport
 	Log           *slog.Logger      // nil: nothing is logged
 
@@ -41,7 +41,7 @@ type Options struct {
 // one call of Run may be active at a time.
 type Bot struct {
 	opts     Options
-	base     string // with a trailing slash
+	base     string // base URL of the API, with a trailing slash
 	secrets  calls.Secrets
 	api      *library.Client // builds requests and sends them through roundTrip
 	client   *http.Client    // used for all requests
@@ -55,15 +55,15 @@ type Bot struct {
 	screen chat.Screen // set before Run
 
 	people       *receiving.Recent[displayName]
-	teams        *receiving.Recent[string]    // by person: the workspace, for people from other workspaces
+	teams        *receiving.Recent[string]    // maps people from other workspaces to their workspace
 	lookupPace   pace                         // limits the calls of users.info
-	readPace     pace                         // limits conversations.history and conversations.replies, in all calls of Run
+	readPace     pace                         // limits the calls of conversations.history and conversations.replies
 	infoPace     pace                         // limits the calls of conversations.info
-	readers      readers                      // the processes that share the limits of reading
-	blockedUntil *receiving.Recent[time.Time] // by method that reads messages: until when Slack refuses its calls
-	// sentKeys maps the hash of a create's key to the time when this process started the create's stream. The time is
-	// zero if the create made a message or a file. The message of a stream has no key until the stream is stopped.
-	// Until then, only sentKeys tells this process when a create has started a stream.
+	readers      readers                      // the processes that share the rate limits for reading messages
+	blockedUntil *receiving.Recent[time.Time] // maps a method that reads messages to the time until which Slack refuses its calls
+	// sentKeys maps the hash of the idempotency key of a create call to the time when the call started a stream. The time
+	// is zero if the call made a message or a file. Slack stores no idempotency key with a stream until the stream is
+	// stopped. Until then, only sentKeys tells this process when a create call started a stream.
 	sentKeys *receiving.Recent[time.Time]
 
 	turn   *semaphore.Weighted         // capacity 1, so that accept handles one message at a time

@@ -26,8 +26,8 @@ type response struct {
 	body []byte // the whole response
 }
 
-// lenient decodes a part of a response. If the part does not have the form T, lenient ignores the part, so that
-// decoding of the whole response does not fail.
+// lenient decodes a part of a response. If a part of a response can't be decoded as a T, lenient ignores this part, so
+// that decoding the whole response does not fail.
 type lenient[T any] struct{ value T }
 
 // UnmarshalJSON implements json.Unmarshaler. UnmarshalJSON never fails.
@@ -47,8 +47,8 @@ func (a *response) decode(method string, v any) error {
 	return nil
 }
 
-// outcomeKey is the context key for the outcome of a call. The library passes the context of a call on to its HTTP
-// requests. Only the context tells roundTrip to which call a request belongs.
+// outcomeKey is the context key for the outcome of a call. The library slack-go passes the context of a call on to the
+// call's HTTP requests. Only the context tells roundTrip to which call a request belongs.
 type outcomeKey struct{}
 
 // roundTrip sends a request of the library and records its outcome.
@@ -60,16 +60,16 @@ func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 	return o.Response()
 }
 
-// call runs one method of the Web API. run must make the request with the library, and pass the context that run
-// receives. If there is a response, call decodes the response itself and ignores the error that run returns. All
-// errors of call are of type *chat.SendError. call blocks until the response arrives or ctx ends.
+// call runs one method of the Web API. The function run must make the request with the library, and must pass on the
+// context that it receives. If there is a response, call decodes the response itself and ignores the error that run
+// returns. All errors of call are of type *chat.SendError. call blocks until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Context, api *library.Client) error) (*response, error) {
 	var o calls.Outcome
 	err := run(context.WithValue(ctx, outcomeKey{}, &o), b.api)
 	if o.Err != nil {
 		return nil, o.UnansweredError(method, b.secrets)
 	}
-	if o.Status == 0 { // no request was made
+	if o.Status == 0 { // the function run made no request
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: b.secrets.Error(method, err)}
 	}
 	var a response
@@ -82,7 +82,7 @@ func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Cont
 	return nil, failure
 }
 
-// describe returns Slack's description of a failure, or "".
+// describe returns Slack's description of a failure, or "" if the response contains no description.
 func (a *response) describe() string {
 	if a.Error == "" {
 		return ""

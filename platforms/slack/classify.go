@@ -17,9 +17,9 @@ const defaultRetryAfter = 30 * time.Second
 
 const methodPost = "chat.postMessage"
 
-// rateLimitScope returns which calls are blocked when Slack limits a method. A limit of chat.postMessage blocks posts
-// in the same channel. A limit of any other method blocks all calls of the method in the workspace. For auxiliary
-// methods, see [notStarted]. https://docs.slack.dev/apis/web-api/rate-limits
+// rateLimitScope returns which calls Slack blocks after it has refused a call of a method with 429. If the method is
+// chat.postMessage, Slack blocks only posts in the same channel. For any other method, Slack blocks all calls of the
+// method in the workspace. For auxiliary methods, see [notStarted]. https://docs.slack.dev/apis/web-api/rate-limits
 func rateLimitScope(method string) (chat.Scope, chat.Op) {
 	switch method {
 	case methodPost:
@@ -37,8 +37,8 @@ func rateLimitScope(method string) (chat.Scope, chat.Op) {
 	return chat.ScopeEndpoint, cmp.Or(ops[method], chat.OpAll)
 }
 
-// classify returns the error for a refused call. The error's kind tells the gateway how it may continue. known says
-// that the response is from Slack's API and not, for example, from a proxy.
+// classify returns the error for a refused call. The error's kind tells the gateway how it may continue. The parameter
+// known says that the response is from Slack's API and not, for example, from a proxy.
 func classify(method string, o calls.Outcome, a *response, known bool) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests, known && slices.Contains([]string{"ratelimited", "rate_limited"}, a.Error):

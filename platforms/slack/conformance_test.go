@@ -11,8 +11,8 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, socketWorld)
 }
 
-// sample is the suite's sample Markdown as the stand-in displays it. The stand-in draws bullets and decodes entities,
-// but leaves other Markdown delimiters unchanged.
+// sample is the suite's sample Markdown as the stand-in displays it. The stand-in draws bullets and decodes HTML
+// entities, but leaves all other Markdown delimiters unchanged.
 const sample = "# The plan\n" +
 	"\n" +
 	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +

@@ -152,8 +152,8 @@ func TestEventsDecoded(t *testing.T) {
 	}
 }
 
-// A person opens an assistant's thread or the Messages tab, or presses Slack's stop button. Each of these events must
-// become a message for the bot.
+// A person opens an assistant's thread or the Messages tab, or presses Slack's stop button. Each of these events, such
+// as the press of the stop button, must become a message for the bot.
 func TestPaneDecoded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -192,8 +192,8 @@ func TestPaneDecoded(t *testing.T) {
 	}
 }
 
-// Slack reports many kinds of changes to messages. Only an edit or a deletion by the author must be decoded; all
-// other changes must be ignored.
+// Slack reports many kinds of changes to messages. Only an edit or a deletion of a message by its author must be
+// decoded; all other changes must be ignored.
 func TestChangesDecoded(t *testing.T) {
 	t.Parallel()
 	const before = `"previous_message":{"user":"U7","text":"old","ts":"1700000000.000100","thread_ts":"1600000000.000100"}`
@@ -234,8 +234,8 @@ func TestChangesDecoded(t *testing.T) {
 	}
 }
 
-// Somebody shares many messages with very long texts and names, and with many files. The number of quotes and the
-// size of each must be limited.
+// In this test, somebody shares many messages with very long texts and names, and with many files. The decoder must
+// limit the number of quotes and the size of each quote.
 func TestQuotesAreBounded(t *testing.T) {
 	t.Parallel()
 	one := `{"is_share":true,"author_name":"` + strings.Repeat(`[a]\n`, 1000) + `","text":"` + strings.Repeat("ü", 30_000) + `","files":[` + strings.Repeat(`{},`, 50) + `{}]}`
@@ -395,8 +395,8 @@ func TestTextIsReadable(t *testing.T) {
 	}
 }
 
-// No payload may cause a panic, and every decoded message must contain what the bot needs to answer it. The two
-// events that Slack sends for one mention must be decoded to the same message.
+// No payload may cause a panic. Every decoded message must contain what the bot needs in order to answer the message.
+// The two events that Slack sends for one mention must be decoded to the same message.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"event_callback","event":{"type":"message","channel":"D7","user":"U7","text":"hi","ts":"1700000000.000100"}}`,
@@ -449,8 +449,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// If Slack reports that it dropped events, decodeEvent must return an error. The error is logged, so the operator
-// learns that messages are missing.
+// If Slack reports that it dropped events, decodeEvent must return an error. The bot logs the error of decodeEvent, so
+// that the operator learns that messages are missing.
 func TestDroppedEventsAreReported(t *testing.T) {
 	t.Parallel()
 	_, found, err := decodeEvent([]byte(`{"type":"app_rate_limited","minute_rate_limited":1518467820,"api_app_id":"A1"}`), self())

@@ -41,7 +41,7 @@ func (Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Render returns the piece as one string.
+// Render returns a piece of an answer as one string of Markdown.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }
@@ -60,8 +60,8 @@ func (grammar) Rules() marks.Rules {
 }
 
 // controlSequence matches the sequences that Slack interprets anywhere in a text: mentions of people, channels, groups
-// and everybody, dates, and links. Other text in angle brackets, such as <!-- or <xs:element>, is plain text.
-// https://docs.slack.dev/messaging/formatting-message-text#advanced
+// and everybody, dates, and links. To Slack, any other text in angle brackets, such as <!-- or <xs:element>, is plain
+// text. https://docs.slack.dev/messaging/formatting-message-text#advanced
 const controlSequence = `<(?:(?:!(?:channel|here|everyone|group)|@[UWB][A-Z0-9]*|#[CG][A-Z0-9]*|` +
 	`(?:https?://|slack://|mailto:|tel:)[^\s<>|]*)[|>]|!(?:subteam|date)\^)`
 
@@ -78,9 +78,10 @@ var (
 	simple     = regexp.MustCompile(`^https?://[0-9A-Za-z./-]*[0-9A-Za-z/]$`)
 )
 
-// Escape appends a character of the text to out, and escapes the character if Slack would interpret it. Slack
-// documents which characters a backslash escapes (https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
-// Slack shows the entities &lt;, &gt; and &amp; as characters, and never as a part of a control sequence
+// Escape appends a character of the text to out. If Slack would interpret the character as markup, Escape escapes the
+// character. Slack documents which characters a backslash escapes
+// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). Slack shows the entities &lt;, &gt; and &amp; as
+// characters, and never as a part of a control sequence
 // (https://docs.slack.dev/messaging/formatting-message-text#escaping).
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
@@ -100,7 +101,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
 		escaped = at.Start()
-	case '@': // in older text formats, @here notifies people; Slack does not say whether it does in markdown blocks
+	case '@': // @here notifies people in older text formats, and perhaps in markdown blocks too
 		if mention.MatchString(at.Rest()) {
 			return append(out, "@"+marks.Joiner...)
 		}
@@ -132,7 +133,7 @@ func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
 // Link returns the target of a link, or "" if the link needs no markup. A simple URL between white space needs no
-// markup, because Slack links it by itself.
+// markup, because Slack turns such a URL into a link by itself.
 func (grammar) Link(text string, f markup.Format, alone bool) string {
 	to := marks.Destination(f.URL, "http", "https", "mailto")
 	if to == "" {
@@ -152,5 +153,5 @@ func (grammar) Link(text string, f markup.Format, alone bool) string {
 // Label returns true, because the label of a link can contain any character.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile returns false, because code and URLs never end a style.
+// Fragile returns false, because in Slack's markdown blocks, code and URLs never end a style such as bold.
 func (grammar) Fragile(string) bool { return false }

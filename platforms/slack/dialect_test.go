@@ -130,8 +130,8 @@ func TestDialectKeepsStyleOpen(t *testing.T) {
 }
 
 // HTML in a model's answer, a split between messages, or Slack's rules about words can put Markdown delimiters in
-// places where CommonMark would read them as text. In these places, the dialect must add joiners, so that the
-// delimiters work.
+// places where CommonMark would read them as text. Where CommonMark would read a delimiter as text, the dialect must
+// add invisible joiners, so that the delimiter works.
 func TestDialectMarksWorkAnywhere(t *testing.T) {
 	t.Parallel()
 	type formats = []markup.Format
@@ -174,8 +174,8 @@ func TestDialectLen(t *testing.T) {
 	}
 }
 
-// checkMessage fails the test unless Slack shows the text and styles of a part as package markup intended, and finds
-// no control sequence in it.
+// checkMessage fails the test unless Slack shows the text and styles of a part as package markup intended, and finds no
+// control sequence in the part.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -188,7 +188,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	piece := spy.Pieces[wire]
 	want := markuptest.Glyphs(cellsOnly(piece), 6, func(url string) string { return marks.Destination(url, "http", "https", "mailto") })
 	for _, f := range piece.Formats {
-		if f.Open { // a style that is still open is not shown yet
+		if f.Open { // a text with a style that is still open is not sent yet
 			return
 		}
 	}
@@ -199,8 +199,8 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	markuptest.Same(t, wire, unlinked(read(t, wire)), unlinked(want))
 }
 
-// unlinked removes the link style from simple URLs, because the dialect writes no link for them: Slack links them by
-// itself.
+// unlinked removes the link style from simple URLs, because the dialect writes no markup for a link whose URL is
+// simple. Slack turns such a URL into a link by itself.
 func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
 	for i, g := range glyphs {
 		if simple.MatchString(g.URL) {

@@ -54,10 +54,10 @@ type message struct {
 	} `json:"bot_profile"`
 	Text         string `json:"text"`
 	TS           string `json:"ts"`
-	ThreadTS     string `json:"thread_ts"` // ts of the thread's parent; the parent itself also has it once there are replies
+	ThreadTS     string `json:"thread_ts"` // ts of the thread's first message; that message has it too once it has replies
 	ParentUserID string `json:"parent_user_id"`
 	Hidden       bool   `json:"hidden"`
-	LatestReply  string `json:"latest_reply"` // ts of the newest reply; only parents have it, and only in results of reading
+	LatestReply  string `json:"latest_reply"` // ts of the newest reply; only in the first message of a thread that the bot reads
 	Files        []file `json:"files"`
 	// Attachments are shown below the text: shared messages, previews of links, and cards of other apps.
 	Attachments lenient[[]lenient[attachment]] `json:"attachments"`
@@ -73,7 +73,7 @@ type message struct {
 type change struct {
 	Channel     string           `json:"channel"`
 	ChannelType string           `json:"channel_type"`
-	TS          string           `json:"ts"` // ts of the change itself
+	TS          string           `json:"ts"` // ts of the event, not of the changed message
 	DeletedTS   string           `json:"deleted_ts"`
 	Message     lenient[message] `json:"message"`
 	Previous    lenient[message] `json:"previous_message"`
@@ -83,7 +83,7 @@ type change struct {
 // shared; Slack and apps add others. https://docs.slack.dev/reference/messaging/attachments
 type attachment struct {
 	Share      bool   `json:"is_share"`
-	Unfurl     bool   `json:"is_msg_unfurl"` // a preview of a link to a message
+	Unfurl     bool   `json:"is_msg_unfurl"` // the attachment is a preview of a link to a message
 	AuthorID   string `json:"author_id"`
 	AuthorName string `json:"author_name"`
 	Title      string `json:"title"`
@@ -104,7 +104,7 @@ type file struct {
 	Mode     string `json:"mode"` // tombstone: the file was deleted
 }
 
-// isFrom reports whether m is the bot's own message.
+// isFrom reports whether the bot itself wrote m.
 func (m *message) isFrom(self identity) bool {
 	return m.User != "" && m.User == self.User || m.BotID != "" && m.BotID == self.Bot
 }
@@ -114,7 +114,7 @@ func (m *message) isUserMessage() bool {
 	return !m.Hidden && slices.Contains([]string{"", subtypeFile, subtypeBroadcast, subtypeBot, subtypeMe}, m.Subtype)
 }
 
-// key returns the hash of the key with which m was created, or "" if m has none.
+// The method key returns the hash of the idempotency key with which m was created, or "" if m has no key.
 func (m *message) key() string {
 	if m.Metadata.value.EventType != metadataType {
 		return ""
@@ -123,7 +123,8 @@ func (m *message) key() string {
 	return key
 }
 
-// isFile reports whether m shows the file that was created with the key whose hash is given.
+// isFile reports whether m shows the file that the bot created with a certain idempotency key. The parameter hashed is
+// the hash of this key.
 func (m *message) isFile(hashed string) bool {
 	return slices.ContainsFunc(m.Files, func(f file) bool { return strings.Contains(f.Name, keyMark(hashed)) })
 }

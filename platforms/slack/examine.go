@@ -19,8 +19,9 @@ func scopes() []string {
 	}
 }
 
-// Examine asks Slack for the bot's account and scopes. With Socket Mode, Examine also checks whether Slack accepts
-// the app's token. Examine neither receives nor sends messages. All its errors are of type *chat.SendError.
+// Examine asks Slack for the bot's account and scopes. With Socket Mode, Examine also checks whether Slack accepts the
+// app's token. Examine neither receives nor sends messages. All errors that Examine returns are of type
+// *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

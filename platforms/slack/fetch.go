@@ -10,8 +10,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. Fetch makes one call, for which Slack publishes no rate limit. If the token may
-// not read files, Fetch fails with Auth. https://docs.slack.dev/reference/objects/file-object
+// Fetch implements gateway.Fetcher. Fetch downloads a file with one call, for which Slack publishes no rate limit. If
+// the token may not read files, Fetch fails with Auth. https://docs.slack.dev/reference/objects/file-object
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.mayFetch(a.ID) {
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: not a Slack URL")}
@@ -37,7 +37,7 @@ func checkSignIn(resp *http.Response, a chat.Attachment) error {
 	return nil
 }
 
-// isWebPage reports whether a media type belongs to a web page.
+// isWebPage reports whether a media type is that of a web page.
 func isWebPage(mediaType string) bool {
 	kind, _, _ := mime.ParseMediaType(mediaType)
 	return kind == "text/html"

@@ -19,17 +19,17 @@ import (
 
 const (
 	methodUploadURL = "files.getUploadURLExternal"
-	methodUpload    = "upload file" // not a method of the Web API: a POST request to a URL that Slack creates for each upload
+	methodUpload    = "upload file" // no method of the Web API, but a POST request to a URL that Slack creates for each upload
 	methodComplete  = "files.completeUploadExternal"
 	methodDrop      = "files.delete"
 )
 
-// SendFile sends a file as a new message, with the text of m above the file. The text is plain, because Slack does
-// not support Markdown in the comment of a file. SendFile makes three calls. Only the last call makes the file
-// visible, so an error of an earlier call is never Uncertain. Because Slack does not return the id of the message,
-// the receipt contains the id of the file, with which Delete can delete the file. The file's download name contains a
-// mark of m's key, by which [Bot.Find] recognizes the file. The file's visible title is the name of f.
-// https://docs.slack.dev/messaging/working-with-files#upload
+// SendFile sends a file as a new message, with the text of m above the file. The text is plain, because Slack does not
+// support Markdown in the comment of a file. SendFile makes three calls. Only the last call makes the file visible, so
+// an error of an earlier call is never Uncertain. Because Slack does not return the id of the message, the receipt
+// contains the id of the file, with which Delete can delete the file. The name under which people download the file
+// contains a part of the hash of m's idempotency key, by which [Bot.Find] recognizes the file. The file's visible title
+// is the name of f. https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) == 0:
@@ -78,7 +78,8 @@ func disableLinks(text string) string {
 	return linkLike.ReplaceAllStringFunc(text, func(a string) string { return "`" + strings.ReplaceAll(a, "`", "%60") + "`" })
 }
 
-// upload sends a file's content to the URL that Slack created for it. The URL is secret, so the request needs no token.
+// upload sends a file's content to the URL that Slack created for it. The URL for the upload is secret, so the request
+// needs no token.
 func (b *Bot) upload(ctx context.Context, address string, data []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
@@ -108,17 +109,17 @@ func (b *Bot) deleteFile(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-// nameWithMark adds the mark of a key's hash to a file name.
+// nameWithMark inserts the beginning of the hash of an idempotency key before the extension of a file name.
 func nameWithMark(name, hashed string) string {
 	stem, extension := calls.SplitName(name)
 	return stem + keyMark(hashed) + extension
 }
 
-// keyMark returns the mark that nameWithMark adds for a key's hash.
+// keyMark returns the text that nameWithMark inserts into a file name for the hash of an idempotency key.
 func keyMark(hashed string) string { return "-" + hashed[:12] }
 
 // mayFetch reports whether telex may send the bot's token to a URL. mayFetch accepts only Slack's own URLs, because a
-// file that is stored outside Slack may have any URL. See url_private of
+// file that is stored outside Slack may have any URL. The reference of file objects explains this in url_private:
 // https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)

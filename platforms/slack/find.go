@@ -10,32 +10,33 @@ import (
 )
 
 // Limits of a search for a message. Slack returns the messages of a thread oldest first, so a search must begin at a
-// certain time, which is findSpan before now. A search does not find older messages.
+// certain time, which is findSpan before now. A search does not find messages that are older than findSpan.
 // https://docs.slack.dev/reference/methods/conversations.replies
 const (
 	findSpan  = 24 * time.Hour
 	findPage  = 500
 	findPages = 2
-	// If a message without a key is at most streamMaxAge old, Find may assume that it is a stream that another process
-	// started.
+	// If a message has no idempotency key and is at most streamMaxAge old, Find may assume that the message is a stream
+	// that another process started.
 	streamMaxAge = 10 * time.Minute
 	// clockSkew is the assumed maximum difference between Slack's clock and this machine's clock.
 	clockSkew = time.Minute
 )
 
-// maxSentKeys limits the keys of creates that a Bot remembers. A few keys are enough, because the gateway soon
-// searches for the message if the outcome of a create is unknown.
+// maxSentKeys limits the idempotency keys of create calls that a Bot remembers. A few keys are enough, because the
+// gateway soon searches for the message if the outcome of a create call is unknown.
 const maxSentKeys = 1024
 
 // Newest implements preview.Finder. Newest returns "", because Find does not need the id of the newest message.
 func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
-// Find searches the bot's messages of the last day for the message that was created with the key of c. The name of a
-// file contains its key. The message of a stream has no key until the stream is stopped. So if no message has the
-// key, Find returns the bot's newest message in the thread, provided that this message has no key and is not a file.
-// If c.KeyOnly is true, Find returns only a message that has the key. If this process started the stream, the message
-// must be newer than the start of the stream. If another process started the stream, the message must be at most ten
-// minutes old. If the bot can't read the messages, or if the chat has too many messages, Find fails with Rejected.
+// Find searches the bot's messages of the last day for the message that was created with the idempotency key of c. The
+// name of a file contains a part of the hash of the file's key. The message of a stream has no key until the stream is
+// stopped. If no message has the key of c, therefore, Find returns the bot's newest message in the thread, provided
+// that the newest message has no key and is not a file. If c.KeyOnly is true, Find returns only a message that has the
+// key. If this process started a stream with the key, the newest message must also be newer than the start of the
+// stream. If another process may have started the stream, the newest message must be at most ten minutes old. If the
+// bot can't read the messages, or if the chat has too many messages, Find fails with Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (chat.Found, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
@@ -74,8 +75,8 @@ func (b *Bot) recentOwnMessages(ctx context.Context, to chat.Target, self identi
 	for range findPages {
 		list, next, err := b.read(ctx, to, from)
 		if err != nil {
-			// The bot may be able to write in a chat that it can't read. The error becomes Rejected, because a later
-			// attempt to read would fail too.
+			// The bot may be able to write in a chat that it can't read. The kind of the error becomes Rejected, because a later
+			// attempt to read the chat would fail too.
 			return nil, calls.Reclassify(err, chat.Rejected, chat.Forbidden, chat.Gone)
 		}
 		for _, m := range list {
@@ -93,9 +94,9 @@ func (b *Bot) recentOwnMessages(ctx context.Context, to chat.Target, self identi
 	}
 }
 
-// foundRef returns the reference to a message that the create would have returned. The reference to a file contains
-// the id of the file. A message without a key is a stream, and the reference to a stream contains the hash of its
-// key.
+// foundRef returns the reference to a message that the create call would have returned. The reference to a file
+// contains the id of the file. A message without an idempotency key is a stream, and the reference to a stream contains
+// the hash of the key.
 func foundRef(to chat.Target, m *message, key string) chat.MessageRef {
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.TS)}
 	switch {

@@ -13,8 +13,8 @@ import (
 	standin "telex/standin/slack"
 )
 
-// A create never made a message. Find must not return another message of the bot in its place, neither in the process
-// that made the create nor in the next process.
+// In this test, a create call did not make a message. Find must not return another message of the bot instead, neither
+// in the process that made the call nor in the next process.
 func TestFindReturnsNoOtherMessage(t *testing.T) {
 	text := func(key string) chat.Outgoing { return chat.Outgoing{Text: "text", Plain: "text", Key: key} }
 	document := chat.File{Name: "a.md", MediaType: "text/markdown", Content: []byte("rest")}
@@ -64,11 +64,11 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 				t.Errorf("%s: found %+v, %v", key, ref, kind)
 			}
 		}
-		if got, ok, kind := find(next, "lost"); ok || kind != 255 { // the newest message is a file, which has its own key
+		if got, ok, kind := find(next, "lost"); ok || kind != 255 { // the newest message is a file with another key
 			t.Errorf("another process: found %+v, %t, %v, want none", got, ok, kind)
 		}
 
-		// A stopped stream has its key in the metadata, no matter who stopped the stream.
+		// The metadata of a stopped stream contains the idempotency key, no matter which process stopped the stream.
 		ref, err := bot.Start(t.Context(), to, answer("stream"))
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,8 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 			}
 		}
 
-		// Slack ends a stream by itself. The edit that repairs the message must also store the key in the message.
+		// Slack ends a stream by itself. The edit that repairs the message of such a stream must also store the idempotency
+		// key in the message.
 		if ref, err = bot.Start(t.Context(), to, answer("broken")); err != nil {
 			t.Fatal(err)
 		}
@@ -114,8 +115,8 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 	})
 }
 
-// An earlier process left a stream running, so Slack refuses the first edit of its message. Edit must stop the stream
-// and fail as Temporary. The next edit must succeed.
+// An earlier process left a stream running, so Slack refuses the first edit of its message. The method Edit must then
+// stop the stream and fail as Temporary. The next call of Edit must succeed.
 func TestEditStopsAForgottenStream(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		asked := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"})

@@ -22,7 +22,8 @@ import (
 	standin "telex/standin/slack"
 )
 
-// forgedHeader returns the header of a request that looks like Slack's until its body is read.
+// forgedHeader returns the header of a forged request, which the server can recognize as forged only after it has read
+// the body.
 func forgedHeader(length int) string {
 	return fmt.Sprintf("POST / HTTP/1.1\r\nHost: telex.test\r\nContent-Type: application/json\r\n"+
 		"X-Slack-Request-Timestamp: %d\r\nX-Slack-Signature: v0=%064d\r\nContent-Length: %d\r\n\r\n", time.Now().Unix(), 0, length)
@@ -134,13 +135,13 @@ func TestHeadersAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Somebody sends forged requests over 400 connections. They must cost only a few megabytes, and the server must then
-// still answer Slack's own request.
-func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
+// Somebody sends forged requests over 400 connections. The forged requests must cost only a few megabytes of memory,
+// and the server must afterwards still answer Slack's own request.
+func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // the test measures the memory of the whole process.
 	const (
 		connections = 400
 		length      = 1 << 20
-		most        = 24 << 20 // bytes, including what the senders themselves use
+		most        = 24 << 20 // bytes, including the memory of the senders
 	)
 	address, secret := listenTCP(t)
 	before := inUse()

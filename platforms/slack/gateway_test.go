@@ -22,8 +22,8 @@ import (
 
 // These tests run the adapter together with telex's gateway, against Slack's stand-in.
 
-// house runs telex's gateway until the test ends or stop is called. A test that restarts the gateway passes the same
-// store again, with a new bot.
+// house runs telex's gateway until the test ends or the returned function is called. A test that restarts the gateway
+// passes the same store again, with a new bot.
 func house(t *testing.T, bot *slack.Bot, s gateway.Store, r gateway.Runner, transport preview.Transport) (stop func()) {
 	t.Helper()
 	stop = conformance.Start(t, gateway.Options{
@@ -60,8 +60,8 @@ func (w *world) wantShown(to chat.Target, want ...string) {
 	}
 }
 
-// Slack delivers messages twice: as two kinds of events, through two sockets, or again because a socket was cut
-// before the acknowledgement. The bot must answer each message once (F50).
+// In this test, Slack delivers messages twice: as two kinds of events, through two sockets, or again because a socket
+// was cut before the acknowledgement. The bot must answer each of these messages once (F50).
 func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
@@ -88,8 +88,8 @@ func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 	})
 }
 
-// The model writes for longer than Slack keeps a stream open, or is silent for minutes before its answer ends. The
-// message must show the whole text and never look broken (F48).
+// In this test, the model writes for longer than Slack keeps a stream open, or is silent for minutes before its answer
+// ends. In both cases, the message must show the whole text and never look broken (F48).
 func TestLongStreamWithSilentTail(t *testing.T) {
 	for name, c := range map[string]conformance.Talker{
 		"silent at the end": {Text: words(240), Pause: time.Second, Tail: 2 * time.Minute},
@@ -116,8 +116,8 @@ func TestLongStreamWithSilentTail(t *testing.T) {
 	}
 }
 
-// Slack ends a stream while the bot can't reach Slack, so the message looks broken. After the outage, the bot must
-// repair the message with an edit (F48).
+// In this test, Slack ends a stream while the bot can't reach Slack, so the message looks broken. After the outage, the
+// bot must repair the message with an edit (F48).
 func TestStreamBreaksInAnOutage(t *testing.T) {
 	for _, kind := range []string{fault.OutageCut, fault.OutageHang, fault.OutageError} {
 		t.Run(kind, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 	}
 }
 
-// The bot answers in 30 threads at the same time, within the published rate limits. Every final text must be
-// complete, and Slack must refuse no call.
+// The bot answers in 30 threads at the same time, within the published rate limits. In the end, every answer must be
+// complete, and Slack must have refused no call.
 func TestThirtyThreads(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
 		t.Run(name, func(t *testing.T) {
@@ -170,8 +170,8 @@ func TestThirtyThreads(t *testing.T) {
 	}
 }
 
-// The response to a create is lost. If the message exists, the bot must find it by its key and continue it, so that no
-// post, stream or file is duplicated (D5).
+// In this test, the response to a create call is lost. If the call made a message, the bot must find the message by its
+// idempotency key and continue it, so that no post, stream or file is duplicated (D5).
 func TestUncertainCreatesAreFound(t *testing.T) {
 	for method, c := range map[string]struct {
 		transport preview.Transport
@@ -212,8 +212,8 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 	}
 }
 
-// Sockets are cut or stop responding twenty times during answers. No message may be lost, and none may be answered
-// twice.
+// In this test, sockets are cut or stop responding twenty times during answers. No message may be lost, and no message
+// may be answered twice.
 func TestTwentyCuts(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
@@ -235,8 +235,8 @@ func TestTwentyCuts(t *testing.T) {
 	})
 }
 
-// A daemon was offline for an hour. It must answer each message of that hour once, in the thread or direct message
-// where it was written (F44).
+// In this test, a daemon was offline for an hour. The daemon must answer each message of that hour once, in the thread
+// or direct message where it was written (F44).
 func TestOfflineForAnHour(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store := memory.New()
@@ -302,8 +302,8 @@ func TestCommandsAndButtons(t *testing.T) {
 	})
 }
 
-// A create never took effect, and an earlier answer in the same chat ended with a file. The search for the create
-// must not return that file, so both answers must be visible (D5).
+// In this test, a create call does not take effect, and an earlier answer in the same chat ended with a file. When the
+// bot searches for the message of the call, it must not find that file, so both answers must be visible (D5).
 func TestLostCreateIsNotAnEarlierFile(t *testing.T) {
 	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
 		t.Run(name, func(t *testing.T) {

@@ -22,10 +22,11 @@ import (
 // 	F123                             a file of this bot; Slack does not report which message shows it
 
 // questionID returns the id of a received message. Slack sends two events for a message that mentions the bot, and
-// both events get the same id.
+// questionID returns the same id for both events.
 func questionID(ts, user string) chat.MessageID { return chat.MessageID(ts + "/" + user) }
 
-// asker returns the author's user id from the id of a received message, or "" if the id contains none.
+// asker extracts the author's user id from the id of a received message. If the message id contains no user id, asker
+// returns "".
 func asker(id chat.MessageID) string {
 	_, user, _ := strings.Cut(string(id), "/")
 	return user
@@ -34,7 +35,8 @@ func asker(id chat.MessageID) string {
 // streamID returns the id of a stream of this bot.
 func streamID(ts, key string) chat.MessageID { return chat.MessageID(ts + "/" + hash(key)) }
 
-// splitMessageID returns the ts of the bot's message, and the hash of its key if the id contains it.
+// splitMessageID returns the parts of the id of one of the bot's messages: the ts, and the hash of the idempotency key
+// if the id contains the hash.
 func splitMessageID(id chat.MessageID) (ts, hashed string, ok bool) {
 	ts, hashed, _ = strings.Cut(string(id), "/")
 	return ts, hashed, isTS(ts)
@@ -45,8 +47,8 @@ func isFile(id chat.MessageID) bool {
 	return len(id) > 1 && id[0] == 'F' && strings.Trim(string(id[1:]), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// hash returns the hash of a key. telex puts the hash instead of the key into the metadata of messages, because the
-// whole workspace can read the metadata.
+// The function hash returns the hash of an idempotency key. telex puts the hash instead of the key into the metadata of
+// messages, because the whole workspace can read the metadata.
 func hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:12])

@@ -43,7 +43,8 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// For any input, FileName must return a valid name, and must not change a name that it has returned.
+// For any input, FileName must return a valid name. If FileName gets a name that it has returned, it must not change
+// the name.
 func TestFileNameProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -100,8 +101,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// An error contains a secret, unchanged, escaped or in a URL. No error in the chain that Error returns may contain
-// the secret, but errors.Is must still find the cause.
+// In this test, an error contains a secret, either unchanged, escaped or in a URL. No error in the chain that Error
+// returns may contain the secret, but errors.Is must still find the cause.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "1:a secret/b"
@@ -133,7 +134,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Each response with a valid header Date must set the clock. A response without a valid time must not change the
+// Each response with a valid header Date must set the clock. A response without a valid header Date must not change the
 // clock.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

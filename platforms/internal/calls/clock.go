@@ -10,7 +10,7 @@ import (
 // platform, and this machine's clock may be wrong. Until the first response, a Clock assumes that the platform's
 // clock and this machine's clock agree.
 type Clock struct {
-	ahead atomic.Int64 // how far the platform's clock was ahead of this machine's at the last response; nanoseconds
+	ahead atomic.Int64 // how far the platform's clock was ahead of this machine's clock at the last response; nanoseconds
 }
 
 // NewClock returns a clock, and changes the client's transport so that each response sets the clock.
@@ -23,7 +23,7 @@ func NewClock(client *http.Client) *Clock {
 // At converts a time of this machine's clock to the platform's time, with an error of about a second.
 func (c *Clock) At(local time.Time) time.Time { return local.Add(time.Duration(c.ahead.Load())) }
 
-// timed is a transport that sets a clock from the header Date of each response. The header contains whole seconds.
+// timed is a transport that sets a clock from the header Date of each response. The header Date contains whole seconds.
 // https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1
 type timed struct {
 	http.RoundTripper
@@ -42,7 +42,8 @@ func (t timed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections closes the idle connections of the wrapped transport. http.Client calls it.
+// CloseIdleConnections closes the idle connections of the wrapped transport. The method CloseIdleConnections of
+// http.Client calls this method.
 func (t timed) CloseIdleConnections() {
 	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

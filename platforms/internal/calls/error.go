@@ -20,10 +20,10 @@ type Error struct {
 // Error returns the name of the operation and the reason of the failure.
 func (e *Error) Error() string { return e.text }
 
-// Unwrap returns the cause, so that errors.Is finds errors such as context.Canceled.
+// Unwrap returns the error that caused the failure, so that errors.Is finds errors such as context.Canceled.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Status returns the HTTP status of the response in err, or 0.
+// Status returns the HTTP status that the error err contains, or 0 if err contains no status.
 func Status(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.status
@@ -31,7 +31,7 @@ func Status(err error) int {
 	return 0
 }
 
-// Code returns the platform's error code in err, or "".
+// Code returns the platform's error code that the error err contains, or "" if err contains no code.
 func Code(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.code
@@ -76,9 +76,9 @@ func (s Secrets) Error(operation string, err error) error {
 // maxQuote is the maximum length of the text that an error quotes from a response.
 const maxQuote = 300 // bytes
 
-// RefusedError returns an error for a call whose response reports a failure. words is the platform's description of
-// the failure, and code is the platform's error code, which may be empty. If words is empty, the response is not from
-// the platform but, for example, from a proxy.
+// RefusedError returns an error for a call whose response reports a failure. The parameter words is the platform's
+// description of the failure. The parameter code is the platform's error code, which may be empty. If words is empty,
+// the response is not from the platform but, for example, from a proxy.
 func (s Secrets) RefusedError(operation string, o Outcome, code, words string) error {
 	if words == "" {
 		words = "unexpected response, not from the API"

@@ -18,9 +18,9 @@ const downloadOperation = "download file"
 type Download struct {
 	Client     *http.Client
 	Secrets    Secrets
-	Header     http.Header   // of the request; nil: no extra headers
+	Header     http.Header   // headers of the request; nil: no extra headers
 	Size       int64         // file size according to the platform; 0: unknown
-	Limit      int64         // maximum number of bytes
+	Limit      int64         // maximum size of the file in bytes
 	RetryAfter time.Duration // the wait after a response with status 429 that does not say how long to wait
 }
 
@@ -32,12 +32,12 @@ func CheckSize(size, limit int64) error {
 	return fmt.Errorf("%s: %w: %d bytes, and the limit is %d", downloadOperation, chat.ErrTooLarge, size, limit)
 }
 
-// Fetch returns the content of the file at a URL. If the URL is empty, Fetch fails with Gone. If the announced size
-// of the file exceeds the limit, Fetch downloads nothing. If the actual size exceeds the limit, Fetch stops reading
-// soon after the limit. The error for a file that exceeds the limit wraps chat.ErrTooLarge. All other errors are of
-// type *chat.SendError. The kind of such an error is never Uncertain, because a download changes nothing. check may
-// refuse a response before Fetch reads the response's body. If check is nil or returns nil, Fetch accepts only
-// responses with status 200. Fetch blocks until it has read the whole file or ctx ends.
+// Fetch returns the content of the file at a URL. If the URL is empty, Fetch fails with Gone. If the announced size of
+// the file exceeds the limit, Fetch downloads nothing. If the actual size exceeds the limit, Fetch stops reading soon
+// after the limit. The error for a file that exceeds the limit wraps chat.ErrTooLarge. All other errors are of type
+// *chat.SendError. The kind of a *chat.SendError from Fetch is never Uncertain, because a download changes nothing. The
+// function check may refuse a response before Fetch reads the response's body. If check is nil or returns nil, Fetch
+// accepts only responses with status 200. Fetch blocks until it has read the whole file or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, check func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
 		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(downloadOperation, err)}
@@ -58,12 +58,12 @@ func (d Download) Fetch(ctx context.Context, address string, check func(*http.Re
 	if d.Header != nil {
 		req.Header = d.Header
 	}
-	req.Header.Set("Accept-Encoding", "identity") // so that the header Content-Length is the length of the file
+	req.Header.Set("Accept-Encoding", "identity") // without compression, the header Content-Length is the length of the file
 	resp, err := d.Client.Do(req)
 	if err != nil {
 		return nil, failed(chat.Temporary, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // the body was read completely, or is not needed.
+	defer resp.Body.Close() //nolint:errcheck // the body was read completely, or nobody needs it.
 	if check != nil {
 		if err := check(resp); err != nil {
 			return nil, err

@@ -26,7 +26,7 @@ type Field struct {
 
 // NewForm returns a form with the given fields and one more field, called name, which contains the file f.
 func NewForm(fields []Field, name string, f chat.File) *Form {
-	var buf bytes.Buffer // its writes never fail
+	var buf bytes.Buffer // writes to a bytes.Buffer never fail
 	w := multipart.NewWriter(&buf)
 	part := func(disposition, mediaType string) io.Writer {
 		header := textproto.MIMEHeader{"Content-Disposition": {disposition}}
@@ -46,7 +46,7 @@ func NewForm(fields []Field, name string, f chat.File) *Form {
 	return &Form{contentType: w.FormDataContentType(), head: all[:head:head], file: f.Content, tail: all[head:]}
 }
 
-// Fill makes the form the body of a request. Fill also sets GetBody, so that the transport can read the form again if
+// Fill sets the body of a request to the form. Fill also sets GetBody, so that the transport can read the form again if
 // it could not write the form to the first connection.
 func (f *Form) Fill(req *http.Request) {
 	req.GetBody = func() (io.ReadCloser, error) {
@@ -57,7 +57,7 @@ func (f *Form) Fill(req *http.Request) {
 	req.Header.Set("Content-Type", f.contentType)
 }
 
-// Limits of file names. Names within these limits are short enough for every file system. Telegram cuts the part
+// Limits of file names. File names within these limits are short enough for every file system. Telegram cuts the part
 // before the extension to 60 characters: clean_filename in
 // https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 const (

@@ -18,7 +18,7 @@ import (
 )
 
 // maxResponse is the maximum size of one response. Even the largest response of a platform, which contains a hundred
-// messages of maximum length, is smaller.
+// messages of maximum length, is smaller than maxResponse.
 const maxResponse = 16 << 20 // bytes
 
 // ErrResponseTooLarge means that a response exceeds 16 MiB.
@@ -29,7 +29,7 @@ type Outcome struct {
 	Status int // HTTP status; 0: there is no complete response
 	Header http.Header
 	Body   []byte
-	Err    error // why there is no complete response
+	Err    error // the reason why there is no complete response
 	Unsent bool  // the request was certainly not sent
 }
 
@@ -41,8 +41,8 @@ func Do(client *http.Client, req *http.Request) Outcome {
 		return Outcome{Err: err, Unsent: true}
 	}
 	unsent := false
-	// The transport uses a second connection only if it has written nothing to the first one. So the last of the
-	// following two events shows whether the request was sent.
+	// An HTTP transport uses a second connection for a request only if the transport has written nothing to the first
+	// connection. So the last of the following two events shows whether the request was sent.
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { unsent = true },
 		GotConn: func(httptrace.GotConnInfo) { unsent = false },
@@ -52,7 +52,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 		op, ok := errors.AsType[*net.OpError](err)
 		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // for transports that do not support the trace
 	}
-	defer resp.Body.Close() //nolint:errcheck // read completely or abandoned.
+	defer resp.Body.Close() //nolint:errcheck // the body was read completely, or nobody needs it.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 	switch {
 	case err != nil:
@@ -90,8 +90,8 @@ type Doer func(*http.Request) (*http.Response, error)
 // Do calls d.
 func (d Doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
 
-// RetryAfter returns how long a response with status 429 asks the caller to wait. seconds is the wait in the
-// response's body. If seconds is not positive, RetryAfter uses the header Retry-After. If neither the body nor the
+// RetryAfter returns how long a response with status 429 asks the caller to wait. The parameter seconds is the wait in
+// the response's body. If seconds is not positive, RetryAfter uses the header Retry-After. If neither the body nor the
 // header contains a valid wait, RetryAfter returns fallback.
 func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Duration {
 	if !(seconds > 0) {
@@ -107,8 +107,8 @@ func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Dur
 // Uncertain to Temporary.
 func AsRepeatable(err error) *chat.SendError { return Reclassify(err, chat.Temporary, chat.Uncertain) }
 
-// Reclassify returns err as a SendError. If from contains the error's kind, Reclassify changes the kind to the value
-// of to.
+// Reclassify returns err as a SendError. If the list from contains the error's kind, Reclassify changes the kind to the
+// parameter to.
 func Reclassify(err error, to chat.ErrorKind, from ...chat.ErrorKind) *chat.SendError {
 	failure := *chat.AsSendError(err)
 	if slices.Contains(from, failure.Kind) {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Base returns the base URL of an API without a trailing slash. If address is empty, Base returns fallback.
+// Base returns address, which is the base URL of an API, without a trailing slash. If address is empty, Base returns
+// fallback.
 func Base(address, fallback string) string { return strings.TrimRight(cmp.Or(address, fallback), "/") }
 
 // NewClient returns a client that follows no redirects. A redirect could send a token to another server or send a

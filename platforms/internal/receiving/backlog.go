@@ -6,28 +6,29 @@ import (
 	"time"
 )
 
-// pieceTries is how many times in a row ReadBacklog tries to read a piece. firstPause and maxPause are the shortest
-// and the longest pause before ReadBacklog reads all failed pieces again.
+// pieceTries is how many times in a row ReadBacklog tries to read a piece of the missed messages. firstPause and
+// maxPause are the shortest and the longest pause before ReadBacklog reads all failed pieces again.
 const (
 	pieceTries = 4
 	firstPause = 5 * time.Second
 	maxPause   = time.Minute
 )
 
-// Piece is a part of the missed messages, such as those of a channel.
+// Piece is a part of the missed messages, such as the missed messages of one channel.
 type Piece struct {
-	// Read reads the piece. After a temporary error, ReadBacklog calls Read again, and Read continues where it
-	// stopped.
+	// Read reads the messages of the piece. After a temporary error, ReadBacklog calls Read again, and Read continues
+	// where it stopped.
 	Read func(ctx context.Context) error
-	// Done delivers the messages that Read has read. err is the reason why Read could not read the whole piece, or
-	// nil. Done returns further pieces that ReadBacklog must read. If Done fails, ReadBacklog returns its error.
+	// Done delivers the messages that Read has read. The parameter err is the reason why Read could not read the whole
+	// piece, or nil. Done returns further pieces that ReadBacklog must read. If Done fails, ReadBacklog ends and returns
+	// the error of Done.
 	Done func(ctx context.Context, err error) ([]Piece, error)
 }
 
 // ReadBacklog reads missed messages piece by piece. If a piece can't be read because of an outage, ReadBacklog reads
-// all other pieces and then tries this piece again. When the time patience has passed, ReadBacklog gives up the
-// pieces that it could not read. ReadBacklog returns ctx's error if ctx ends, or the error of the first call of Done
-// that fails.
+// all other pieces and then tries this piece again. When the time patience has passed, ReadBacklog stops trying to read
+// the pieces that still fail. ReadBacklog returns ctx's error if ctx ends, or the error of the first call of Done that
+// fails.
 func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, pieces []Piece) error {
 	until := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -45,9 +46,9 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads all pieces, and the further pieces that Done returns. The result again lists the pieces that must be
-// read again, and trouble is the last error with which such a piece failed. After the first temporary error, round
-// makes only one attempt for each remaining piece.
+// round reads each piece once, including the further pieces that Done returns. The result again lists the pieces that
+// must be read again, and trouble is the last error with which such a piece failed. After the first temporary error,
+// round makes only one attempt for each remaining piece.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {
 		p := pieces[0]

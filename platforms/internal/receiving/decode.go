@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Decode decodes a payload. The errors of Decode contain no part of the payload's content.
+// Decode decodes a JSON payload into a value of type T. The errors of Decode contain no part of the payload's content.
 func Decode[T any](data []byte) (*T, error) {
 	v := new(T)
 	err := json.Unmarshal(data, v)

@@ -10,7 +10,7 @@ import (
 // connection, and at level debug for later connections.
 type Greeting struct{ logged atomic.Bool }
 
-// Log writes the log line. about describes the bot.
+// Log writes the log line. The attributes about describe the bot.
 func (g *Greeting) Log(ctx context.Context, log *slog.Logger, about ...slog.Attr) {
 	level := slog.LevelInfo
 	if g.logged.Swap(true) {

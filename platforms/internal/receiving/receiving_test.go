@@ -111,13 +111,13 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// If one piece fails, the other pieces must neither wait nor fail. ReadBacklog must read newly found pieces next, and
-// failed pieces again later.
+// If ReadBacklog can't read one piece of the missed messages, the other pieces must neither wait nor fail. ReadBacklog
+// must read newly found pieces next, and failed pieces again later.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	temporary, gone := &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Gone}
 	for name, c := range map[string]struct {
-		trouble  time.Duration // how long piece b can't be read
+		trouble  time.Duration // time during which Read of piece b fails
 		patience time.Duration
 		want     string
 	}{
@@ -175,8 +175,8 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// After a mention is removed, no double space may remain. At the beginning of a text, the comma or colon after the
-// mention must be removed too.
+// After Words has removed a mention from a text, no double space may remain in the text. At the beginning of a text,
+// the comma or colon after the mention must be removed too.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

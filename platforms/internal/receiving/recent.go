@@ -8,7 +8,7 @@ type Recent[V any] struct {
 	mu     sync.Mutex
 	values map[string]V
 	keys   []string // a ring buffer
-	next   int      // index of the oldest key, once the buffer is full
+	next   int      // if keys is full, the index of the oldest key
 	limit  int
 }
 
@@ -25,13 +25,13 @@ func (r *Recent[V]) Get(key string) (V, bool) {
 	return v, ok
 }
 
-// Has reports whether the map contains a value for a key.
+// Has reports whether the map contains the key.
 func (r *Recent[V]) Has(key string) bool {
 	_, ok := r.Get(key)
 	return ok
 }
 
-// Put stores a value. If the map already contains the key, Put does not make the key newer.
+// Put stores the value v for a key. If the map already contains the key, the age of the key does not change.
 func (r *Recent[V]) Put(key string, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

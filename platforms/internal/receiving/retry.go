@@ -19,9 +19,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // probeEvery is the time between two calls that Probe makes.
 const probeEvery = 30 * time.Second
 
-// Probe makes a call every half minute, and calls works after each call that succeeds. Probe returns the error of the
-// first call that fails. While another process receives a bot's messages, a process uses Probe to find out whether it
-// can reach the platform.
+// Probe calls the function call every half minute, and after each success calls the function works. Probe ends with the
+// first call that fails, and returns the error of this call. While another process receives a bot's messages, a process
+// uses Probe to find out whether it can reach the platform.
 func Probe(ctx context.Context, call func(context.Context) error, works func()) error {
 	for {
 		if err := call(ctx); err != nil {
@@ -34,7 +34,8 @@ func Probe(ctx context.Context, call func(context.Context) error, works func()) 
 	}
 }
 
-// IsTransient reports whether a failed call may succeed later. The caller must know that repeating the call is safe.
+// IsTransient reports whether a failed call may succeed later. IsTransient does not check whether repeating the call is
+// safe; the caller must know this.
 func IsTransient(err error) bool {
 	switch chat.AsSendError(err).Kind {
 	case chat.RateLimited, chat.Temporary, chat.Uncertain:
@@ -43,9 +44,9 @@ func IsTransient(err error) bool {
 	return false
 }
 
-// Retry makes a call until it succeeds or fails permanently, at most tries times. After a rate limit, Retry waits as
-// long as the platform asks. After any other error, Retry waits: for the duration first after the first error, and
-// then twice as long as the time before. Retry returns the error of the last attempt, or ctx's error if ctx has
+// Retry calls the function call until the call succeeds or fails permanently, but at most tries times. After a rate
+// limit, Retry waits as long as the platform asks. After any other error, Retry waits for the duration first, and
+// doubles this duration after each such error. Retry returns the error of the last attempt, or ctx's error if ctx has
 // ended.
 func Retry(ctx context.Context, tries int, first time.Duration, call func() error) error {
 	for n := range tries {

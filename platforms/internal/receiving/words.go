@@ -11,7 +11,8 @@ import (
 // apps offer no commands, for example after a mention.
 var typedCommand = regexp.MustCompile(`(?s)^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+(.*))?$`)
 
-// Command returns the message in. If the text of in is a command, the result has Kind chat.Command.
+// Command returns a copy of the message in. If the text of the message in is a command, the returned message has the
+// Kind chat.Command.
 func Command(in chat.Inbound) chat.Inbound {
 	if parts := typedCommand.FindStringSubmatch(in.Text); parts != nil {
 		in.Kind, in.Command, in.Args = chat.Command, strings.ToLower(parts[1]), strings.TrimSpace(parts[2])
@@ -25,8 +26,9 @@ type Words struct {
 	mentioned bool // the last part of the text was a mention of the bot
 }
 
-// Add adds a piece of the text. If a mention at the start of the text precedes the piece, Add removes a comma or
-// colon at the start of the piece. If the mention was between two spaces, Add removes one of these spaces.
+// Add adds the next piece of the message's text. If a mention at the start of the text precedes the piece, Add removes
+// a comma or colon at the start of the piece. If the mention before the piece was between two spaces, Add removes one
+// of these spaces.
 func (w *Words) Add(piece string) {
 	if w.mentioned && piece != "" {
 		w.mentioned = false

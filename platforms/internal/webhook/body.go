@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Anybody can reach the URL of a webhook. The following limits bound the memory of all requests that telex has not
-// checked yet to about 10 MB.
+// Anybody can send requests to the URL of a webhook. The following limits bound the memory of all requests that telex
+// has not checked yet to about 10 MB.
 const (
-	// Each request body may use ownBytes of memory. Longer bodies need additional memory; for all of them together, it
-	// is limited to sharedBytes.
+	// Each request body may use ownBytes of memory. A longer body needs additional memory. The additional memory of all
+	// bodies together is limited to sharedBytes.
 	ownBytes    = 16 << 10
 	sharedBytes = 4 << 20
 	// maxRequests limits the requests that the server handles at the same time.
 	maxRequests = 128
-	// maxConnections limits the open connections. Further connections wait until another one closes.
+	// maxConnections limits the open connections. Further connections wait until an open connection is closed.
 	maxConnections = 256
 	// maxHeader limits the headers of a request, in bytes.
 	maxHeader = 16 << 10
@@ -30,7 +30,7 @@ type Refusal struct {
 	Reason string
 }
 
-// Error returns the reason.
+// Error returns the reason for which the request was refused.
 func (r *Refusal) Error() string { return r.Reason }
 
 // Unauthorized returns the refusal of a request that is not from the platform.

@@ -49,7 +49,7 @@ type Server struct {
 	// Get answers a GET request. Some platforms check the webhook's URL with a GET request. If Get is nil, the Server
 	// refuses GET requests. The error of Get must be a *Refusal.
 	Get func(*http.Request) (Reply, error)
-	// Serve calls OnOpen when the Server can receive requests.
+	// OnOpen is called by Serve when the Server can receive requests.
 	OnOpen func(context.Context)
 }
 
@@ -57,10 +57,10 @@ type Server struct {
 type Request struct {
 	Header  http.Header
 	Body    []byte
-	Arrived time.Time // when the headers of the request were read
+	Arrived time.Time // when the Server had read the headers of the request
 }
 
-// Reply is the content of a successful response. The zero value is an empty response.
+// Reply is the content of a successful response. The zero value of Reply is an empty response.
 type Reply struct {
 	ContentType string // empty: no header
 	Body        []byte
@@ -80,7 +80,7 @@ func SameSecret(got, want string) bool {
 // serverRun is the state of one call of Serve.
 type serverRun struct {
 	Server
-	ctx      context.Context //nolint:containedctx // The end of Serve also ends waiting and unread requests.
+	ctx      context.Context //nolint:containedctx // ends with Serve, and then also ends waiting and unread requests.
 	end      context.CancelCauseFunc
 	requests *semaphore.Weighted
 	bodies   *semaphore.Weighted // memory for long bodies, in bytes, that all requests share
@@ -108,7 +108,7 @@ func (s Server) Serve(ctx context.Context) error {
 		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	s.OnOpen(ctx) // the operating system queues connections until srv.Serve
+	s.OnOpen(ctx) // until srv.Serve, the operating system queues new connections
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -127,8 +127,8 @@ func cannotListen(err error) error {
 	return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 }
 
-// waitForEnd waits until r.ctx ends. Meanwhile, it calls Heart.Beat regularly, so that the watchdog sees that the
-// server works.
+// waitForEnd waits until r.ctx ends. While waitForEnd waits, it calls Heart.Beat regularly, so that the watchdog sees
+// that the server works.
 func (r *serverRun) waitForEnd() {
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog checks that the loop runs.
 	defer beat.Stop()
@@ -201,14 +201,14 @@ func (r *serverRun) read(w http.ResponseWriter, req *http.Request) ([]byte, erro
 	return body, check(body)
 }
 
-// write sends a successful response.
+// write sends a successful response with the content of reply.
 func write(w http.ResponseWriter, reply Reply) {
 	if reply.ContentType != "" {
 		w.Header().Set("Content-Type", reply.ContentType)
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(reply.Body)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(reply.Body)                // on a broken connection, the platform repeats the request
+	_, _ = w.Write(reply.Body)                // ignore the error: if the connection is broken, the platform repeats the request
 	_ = http.NewResponseController(w).Flush() // send the whole response before the server closes the connection
 }
 

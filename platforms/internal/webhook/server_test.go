@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// platform sends the requests of a test.
+// platform is the client that sends the requests of a test, as a platform would.
 type platform struct {
 	t        *testing.T
 	listener *memnet.Listener
@@ -36,7 +36,8 @@ type platform struct {
 	log      strings.Builder
 }
 
-// serve runs a server in virtual time. Valid requests have the header "Secret: s" and a body that begins with "ok".
+// serve runs a webhook server in virtual time and calls the function test. Valid requests have the header "Secret: s"
+// and a body that begins with "ok".
 func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +91,7 @@ func (p *platform) post(method, secret, body string) (status int, answer string)
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end.
+	defer resp.Body.Close() //nolint:errcheck // the body is read to its end.
 	content, _ := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(content)
 }
@@ -150,7 +151,8 @@ func TestGetIsRefused(t *testing.T) {
 	})
 }
 
-// Answer fails. The response must ask the platform to repeat the request, and Serve must return the error of Answer.
+// Answer fails. If Answer fails, the response must ask the platform to repeat the request, and Serve must return the
+// error of Answer.
 func TestAnswerFails(t *testing.T) {
 	full := errors.New("disk full")
 	serve(t, func(s *webhook.Server) {
@@ -163,7 +165,7 @@ func TestAnswerFails(t *testing.T) {
 	})
 }
 
-// Serve must end while Answer handles a request. The request must still get its response.
+// In this test, ctx ends while Answer handles a request. Serve must end, and the request must still get its response.
 func TestEndWaitsForAnswers(t *testing.T) {
 	serve(t, func(s *webhook.Server) {
 		s.Answer = func(context.Context, webhook.Request) (webhook.Reply, error) {
@@ -189,8 +191,8 @@ func (p *platform) dial() net.Conn {
 	return conn
 }
 
-// A client sends only a part of a request. The server must refuse the request after a timeout, and the request must
-// not prevent Serve from ending.
+// In this test, a client sends only a part of a request. The server must refuse the request after a timeout, and the
+// request must not prevent Serve from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	const half = "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: 100\r\n\r\nok"
 	begin := func(p *platform) net.Conn {
@@ -220,9 +222,10 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// Three hundred requests arrive at the same time. The server must answer at least 128 of them, and refuse the others
-// with status 429. While the server handles 128 requests, it must refuse a further request at once. The server must
-// neither check this request nor wait for its body, and the response must say when the platform may try again.
+// In this test, three hundred requests arrive at the same time. The server must answer at least 128 of them, and refuse
+// the others with status 429. While the server handles 128 requests, it must refuse a further request at once. The
+// server must neither check this request nor wait for its body, and the response must say when the platform may try
+// again.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {
@@ -286,8 +289,8 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
-// The server must refuse a body that is too large. If the request declares the size, the server must refuse it before
-// it reads the body.
+// The server must refuse a body that is too large. If the request declares the size of its body, the server must refuse
+// the request before it reads the body.
 func TestTooLargeBodies(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		conn, began := p.dial(), time.Now()
@@ -317,8 +320,8 @@ func TestTooLargeBodies(t *testing.T) {
 	})
 }
 
-// Several clients send long bodies, which use all of the shared memory. The server must refuse another long body, but
-// accept a short one. When the requests have timed out, the memory must be free again.
+// In this test, several clients send long bodies, which use all of the memory that bodies share. The server must refuse
+// another long body, but accept a short one. When the requests have timed out, the memory must be free again.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20
@@ -326,7 +329,7 @@ func TestBodiesShareMemory(t *testing.T) {
 		var sending sync.WaitGroup
 		for range 6 {
 			conn := p.dial()
-			sending.Go(func() { // send all bytes but one
+			sending.Go(func() { // send all bytes of the body but the last one
 				_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: %d\r\n\r\n%s", size, large[1:])
 				time.Sleep(10 * time.Second)
 				_ = conn.Close()
@@ -340,7 +343,7 @@ func TestBodiesShareMemory(t *testing.T) {
 		if status, _ := p.post(http.MethodPost, "s", "ok"); status != http.StatusOK {
 			p.t.Errorf("a short body beside long ones: %d", status)
 		}
-		time.Sleep(4 * time.Second) // the other requests have timed out
+		time.Sleep(4 * time.Second) // by now, the other requests have timed out
 		for range 10 {
 			if status, answer := p.post(http.MethodPost, "s", large); status != http.StatusOK {
 				p.t.Errorf("a long body alone: %d %s", status, answer)
