@@ -24,7 +24,7 @@ const (
 	doFind     // search the platform for the message of a create call whose outcome is unknown
 	doSkip     // no call: people would see no change
 	doMessages // no call: show previews as edited messages from now on, since drafts and streams can't show a question
-	doSeal     // no call: record that a part is full because it shows all its text, or that nothing can be done about a question
+	doSeal     // no call: record that a part is full, or that a question can be neither deleted nor edited
 	doEnd
 )
 

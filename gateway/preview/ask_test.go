@@ -186,8 +186,8 @@ func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	})
 }
 
-// If the create call for a question gets no response, the question is sent once more. The failed create call does not
-// count as one for the reply's text.
+// If the create call for a question gets no response, the question is sent once more. This failed call does not count
+// toward the create calls that are allowed for the reply's text.
 func TestQuestionOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -201,7 +201,7 @@ func TestQuestionOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A draft can't show buttons. So a question is shown in a message, in which the final text later replaces the question.
+// Drafts can't show buttons, so the bot sends a question as a message. Later, an edit replaces it with the final text.
 func TestQuestionDuringADraft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -545,7 +545,7 @@ func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 					if c.op == chat.OpEdit {
 						return fail(chat.Frozen)
 					}
-					if c.attempt > 20 { // the reply makes calls in a loop without progress
+					if c.attempt > 20 { // the reply repeats its calls in an endless loop
 						s.cancel()
 					}
 					return fate{}
@@ -612,7 +612,7 @@ func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// If the platform can't delete, the bot removes the buttons of a decided question, even if the process dies meanwhile.
+// If it can't delete messages, the bot removes the buttons of a decided question, even if the process dies meanwhile.
 func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

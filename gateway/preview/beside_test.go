@@ -28,7 +28,8 @@ func TestSeparateQuestionIsNotDeletedInTime(t *testing.T) {
 	})
 }
 
-// The create call for a separate question gets no response. This must not affect the reply: its draft continues to grow.
+// The create call for a separate question gets no response. The failed question must not affect the reply: the draft of
+// the reply must continue to grow.
 func TestFailureOfAQuestionIsNotTheReplys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

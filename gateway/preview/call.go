@@ -22,8 +22,9 @@ const (
 	fileSpeed = 256 << 10
 )
 
-// acquire waits until the budget allows the call of action a. Then acquire updates a, so that the call sends the newest
-// text. If another action became more important or ctx ended, acquire cancels the ticket and returns nil.
+// acquire waits until the budget allows the call of action a. When the budget allows the call, acquire updates a, so
+// that the call sends the newest text. If another action became more important or ctx ended, acquire cancels the ticket
+// and returns nil.
 func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	if a.creates() && len(r.earlier) > 0 {
 		if !r.waitForEarlier(ctx) {
@@ -324,7 +325,7 @@ func IsDraft(reply string, id int64) bool {
 	return false
 }
 
-// logFailure logs a failed call. The first failure in a row is logged as a warning.
+// logFailure logs a failed call. Of several failures in a row, only the first one is logged as a warning.
 func (r *Reply) logFailure(ctx context.Context, a action, err error) {
 	level := slog.LevelDebug
 	if r.failuresInRow == 0 && a.kind != doType && a.kind != doProbe {

@@ -205,8 +205,8 @@ func TestStreamOnlyGrows(t *testing.T) { // D13
 	})
 }
 
-// The columns of a table may become wider with each row, and a stream can't change text. So the bot appends a table to
-// the stream only when the table is complete.
+// The columns of a table may become wider with each row, and a stream can't change text. Therefore, the bot must append
+// a table to the stream only when the table is complete.
 func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -324,8 +324,8 @@ func TestRestIsSentAsAFile(t *testing.T) {
 	})
 }
 
-// Somebody stops a reply while the bot still makes the calls for its final. The test checks that neither the file nor
-// the note is lost.
+// Somebody stops a reply while the bot still makes the calls for its final. The test checks that people still get the
+// file and the note of the ending.
 func TestStoppedBehindAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

@@ -11,10 +11,10 @@ import (
 
 const ellipsis = "…"
 
-// clip shortens a text until it fits. In place of the removed characters, clip writes their number, or an ellipsis if
-// there is no room for the number. So a person who approves a tool call can see that a part of the call is missing. The
-// first line of a question contains the subject and the last line the instruction, so clip first shortens the lines
-// between these two.
+// clip shortens a text until the function fits accepts it. In place of the removed characters, clip writes their
+// number, or an ellipsis if there is no room for the number. The number or the ellipsis shows a person who approves a
+// tool call that the text of the call is not complete. The first line of a question contains the subject and the last
+// line the instruction, so clip first shortens the lines between these two.
 func clip(text string, fits func(string) bool) string {
 	if fits(text) {
 		return text

@@ -122,7 +122,7 @@ func (s *state) halve(keep int) {
 
 // resend sends the text that was shown so far again, in more and shorter messages. Messages at the beginning of the
 // reply that can't be edited stay as they are. Until all of the text is sent again, the stored records contain the text
-// that the messages showed before. So no words are lost if the process dies meanwhile.
+// that the messages showed before. The old records make sure that no words are lost if the process dies meanwhile.
 func (s *state) resend() {
 	if !s.relaid {
 		s.completeSources()

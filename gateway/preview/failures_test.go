@@ -16,8 +16,8 @@ func uncertain(applied bool) fate {
 	return f
 }
 
-// F13, D5: after a create call without a response, the reply shows no more previews. The bot may send the final message
-// at most once more after such a call.
+// F13, D5: after a create call without a response, the reply shows no more previews. After a create call without a
+// response, the bot may send the final message at most once more.
 func TestCreateOfUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -63,7 +63,8 @@ func TestCreateOfUnknownOutcome(t *testing.T) {
 }
 
 // D5, F13: while no call gets a response, the reply does not make its last permitted create call. First, a typing
-// indicator must show that the platform responds again. So an outage of a few minutes loses no text.
+// indicator must show that the platform responds again. Because the reply waits, no text is lost in an outage of a few
+// minutes.
 func TestOutageOfUnknownOutcomes(t *testing.T) {
 	for _, atEnd := range []bool{false, true} {
 		t.Run(map[bool]string{false: "while streaming", true: "at the end"}[atEnd], func(t *testing.T) {

@@ -566,8 +566,8 @@ func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
 	})
 }
 
-// The platform refuses the edit to the final text temporarily. Then somebody stops the reply, and the process dies. The
-// next process must know that people still see the previews.
+// The platform refuses the edit to the final text temporarily. After the refusal, somebody stops the reply, and the
+// process dies. The next process must know that people still see the previews.
 func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

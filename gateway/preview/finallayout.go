@@ -117,9 +117,10 @@ func plainText(parts []markup.Part) string {
 	return b.String()
 }
 
-// layoutStanding returns the parts that an earlier process sent. It cuts the text at the same places as that process.
-// The stored records don't say whether the earlier process streamed the text. So layoutStanding divides the text in
-// both ways, and returns the layout that has more parts in common with the sent messages.
+// layoutStanding returns the parts that an earlier process sent, and cuts the text at the same places as that process.
+// The stored records don't say whether the earlier process streamed the text. Therefore, layoutStanding divides the
+// text both for a stream and for edited messages, and returns the layout that has more parts in common with the sent
+// messages.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
 	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // a message without an id can't be edited

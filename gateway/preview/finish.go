@@ -154,8 +154,9 @@ func (s *state) replaced(m message) bool {
 }
 
 // If the bot gives up the rest of a final, seam is the border between the messages that show the final and the later
-// messages that still show previews. The final is cut into messages at other places than the previews. So the bot lays
-// out the text of the later messages again, so that no words are missing or appear twice.
+// messages that still show previews. The final is cut into messages at other places than the previews. The bot
+// therefore lays out the text of the later messages again. Otherwise, words at the border could be missing or appear
+// twice.
 type seam struct {
 	first    int           // index of the first message whose text is laid out again
 	messages int           // number of messages that can show the text that is laid out again

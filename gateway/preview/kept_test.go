@@ -125,8 +125,8 @@ func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 	})
 }
 
-// A search does not find the message of a question, so the bot sends the question again. Then somebody stops the reply.
-// The bot must delete both questions, including the one that appears late.
+// A search does not find the message of a question, so the bot sends the question again. Somebody stops the reply after
+// that. The bot must delete both questions, including the one that appears late.
 func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -36,7 +36,7 @@ func (p *person) getsLate(text string) {
 // A replica is paused during a create call and loses its lease. The next owner of the chat searches for the message,
 // does not find it yet, and sends another one. When the first message appears later, this owner or the next one must
 // find and delete it. If processes do not share the store, the earlier process is dead, so no create call can take
-// effect late. So without a shared store, the next process must search only once.
+// effect late. Without a shared store, the next process must therefore search only once.
 func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -74,8 +74,8 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
-// A second search, or the repetition of an edit, is due later than a stopping process may wait. So a stopping process
-// must leave the search or the repetition to the next owner.
+// A second search, or the repetition of an edit, is due later than a stopping process may wait. A stopping process must
+// therefore leave the second search or the repeated edit to the next owner of the chat.
 func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -282,7 +282,7 @@ func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 		s.says("one two three", 5*time.Second)
 		s.again()
 		calls := len(s.calls)
-		for _, word := range []string{"one", " two", " three"} { // with the last word, the text equals the visible one
+		for _, word := range []string{"one", " two", " three"} { // with the last word, the new text equals the visible text
 			s.says(word, 3*time.Second)
 		}
 		if more := len(s.calls) - calls; more > 0 {
@@ -297,7 +297,7 @@ func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 }
 
 // The model writes another text in the next process. It is unknown where in this text the message after a full message
-// begins. So the full message gets no more previews, and only the final may edit it.
+// begins. Therefore, the full message gets no more previews, and only the final may edit it.
 func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -13,7 +13,7 @@ import (
 type phase uint8
 
 const (
-	absent    phase = iota // no existing message is known
+	absent    phase = iota // the bot knows of no existing message
 	standing               // the message exists and can be edited
 	streaming              // the message exists, and until its stream is stopped, text can only be appended
 	gone                   // a person deleted the message
@@ -50,7 +50,7 @@ type message struct {
 
 	start markup.Mark // where the message's text starts in the Markdown
 	// foreignEdits is the time until which an edit that another process made may still take effect. If this process
-	// made its last edit before foreignEdits, it repeats the edit afterwards.
+	// made its last edit before foreignEdits, the process repeats the edit after foreignEdits.
 	foreignEdits time.Time
 	nextStart    *markup.Mark // where the next message's text starts; nil: this message is not full and gets more previews
 	streamStart  time.Time    // time when the stream began

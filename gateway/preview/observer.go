@@ -9,7 +9,7 @@ import (
 // Observer receives events of the replies of one endpoint, for metrics. The methods of an Observer must not block and
 // must be safe for concurrent use.
 type Observer interface {
-	// Called reports that a call has ended. err is the error that the adapter returned.
+	// Called reports that a call has ended. The parameter err is the error that the adapter returned.
 	Called(op chat.Op, took time.Duration, err error)
 	// Waited reports how long a call waited until the budget granted it, or until the caller cancelled it.
 	Waited(class chat.Class, d time.Duration)

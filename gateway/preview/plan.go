@@ -115,8 +115,8 @@ func (s *state) create(d desired, now time.Time) action {
 	case uncertain >= maxUncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
 		return action{kind: doEnd}
 	case uncertain == maxUncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
-		// Only one more create call is permitted for this message. So first send a typing indicator, to learn whether the
-		// platform answers again.
+		// Only one more create call is permitted for this message. Before this last create call, send a typing
+		// indicator, to learn whether the platform answers again.
 		return action{kind: doType, desired: desired{part: d.part}}
 	}
 	return a
@@ -135,8 +135,8 @@ func (s *state) resolveCreate(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// needsFind reports whether only a search can show the outcome of the create call for p. Only a search can show this if
-// the platform has forgotten the idempotency key or does not support such keys.
+// needsFind reports whether only a search can show the outcome of the create call for p. Only a search can show the
+// outcome if the platform has forgotten the idempotency key or does not support such keys.
 func (s *state) needsFind(p *message, now time.Time) bool {
 	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
 }

@@ -11,8 +11,8 @@ import (
 
 // A conversation may continue while messages of an earlier reply can't be created yet. To keep the order of messages, a
 // reply creates a new message only after the earlier replies have created their messages. One refused reply must not
-// block all others. So if calls of a reply failed overtakenAfter times in a row, later replies no longer wait for that
-// reply. Failures because of rate limits and outages don't count, since they affect all replies.
+// block all others. Therefore, if calls of a reply failed overtakenAfter times in a row, later replies no longer wait
+// for that reply. Failures because of rate limits and outages don't count, since they affect all replies.
 
 const (
 	// overtakenAfter is the number of failures in a row after which later replies no longer wait for a reply. Together

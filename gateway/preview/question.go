@@ -39,7 +39,8 @@ func codeIn(shortened, question string, code Span) Span {
 	return in
 }
 
-// questionText returns as much of the question as fits into a message, and the range of its code.
+// questionText returns as much of the question as fits into a message, and the range of this text that is formatted as
+// code.
 func (s *state) questionText() (text string, code Span) {
 	whole := strings.Join(s.view.Status.Lines, "\n")
 	find := func(text string) Span { return codeIn(text, whole, s.view.Status.Code) }

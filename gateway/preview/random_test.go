@@ -44,7 +44,7 @@ type delta struct {
 	works int
 }
 
-// trouble describes the fate of a call: its kind, and a number that some kinds need.
+// trouble describes the fate of a call: its kind, and a duration that some kinds need.
 type trouble struct {
 	kind  string
 	after time.Duration

@@ -129,7 +129,7 @@ func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 
 // D1: somebody stops a reply that consists of several messages. The create call for the first message got no response,
 // so the bot must edit this message, but the edit fails. A new message replaces the first message and appears below the
-// other messages. So the bot must send the other messages again after the new one.
+// other messages. The bot must therefore send the other messages again, after the new one.
 func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -205,7 +205,7 @@ func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 }
 
 // D1: the platform refuses one part of a note as too long, and can't edit messages. The parts above the refused part
-// must stay as they are. The rest of the note must follow, also in the next process.
+// must stay as they are. The rest of the note must appear below these parts, even if the next process sends it.
 func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 	for name, killed := range map[string]bool{"one process": false, "two": true} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 }
 
 // D1: a chat got a new id, and only the second message of a reply is in the new chat. The next process sends the first
-// message again in the new chat. So the next process must also send the second message again, after the first.
+// message again in the new chat. The next process must therefore send the second message again, too, after the first.
 func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -381,8 +381,8 @@ func TestRegressionKeptDraftInTwoMessages(t *testing.T) {
 }
 
 // A person deletes the first message while the create call for the second message has no response. The process dies
-// before it has sent the first message again. The next process sends the first message below the second. So the next
-// process must send the second message again, too.
+// before it has sent the first message again. The next process sends the first message below the second. The next
+// process must therefore send the second message again, below the first.
 func TestRegressionDeletedAboveAnUncertainCreate(t *testing.T) {
 	for name, again := range map[string]fate{"dies before the create": {err: &chat.SendError{Kind: chat.Temporary}}, "dies during the create": {hang: true}} {
 		t.Run(name, func(t *testing.T) {

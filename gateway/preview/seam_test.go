@@ -57,9 +57,9 @@ func TestStoppedAtASeam(t *testing.T) {
 	}
 }
 
-// Somebody stops a reply after the edit of its first message. The rest of the text needs one message fewer than before,
-// and the first of the remaining messages can't be edited. The bot must send new messages in place of all remaining
-// messages, and delete the old ones.
+// Somebody stops a reply after the edit of its first message. After the stop, the rest of the text needs one message
+// fewer than before, and the first of the remaining messages can't be edited. The bot must send new messages in place
+// of all remaining messages, and delete the old ones.
 func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -155,8 +155,8 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) display 
 }
 
 // restart handles a reply whose text starts over. A full part shows the discarded text, and only the final may edit
-// this part. So if a part is full, the reply shows no more previews. If no part is full, previews show the new text in
-// place of the old one.
+// this part. If a part is full, the reply therefore shows no more previews. If no part is full, previews show the new
+// text in place of the old one.
 func (s *state) restart() {
 	s.laidOutLength, s.shownFrame = 0, frame{}
 	for i := range s.parts {

@@ -44,8 +44,8 @@ const (
 	slowAfter = 5 * time.Second
 	// layoutInterval is the minimum time between two layouts of the text if the first of them showed nothing new.
 	layoutInterval = 100 * time.Millisecond
-	// finalDeadline is how long the bot tries to show a final. This time counts from the latest of the ending, the last
-	// successful call, and the end of the last rate limit.
+	// finalDeadline is how long the bot tries to show a final. The time finalDeadline counts from the ending, the last
+	// successful call or the end of the last rate limit, whichever is latest.
 	finalDeadline = 15 * time.Minute
 	// slowCall is how long a call that shows a reply's ending may take before the conversation continues without that
 	// reply.

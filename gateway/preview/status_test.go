@@ -93,7 +93,8 @@ func TestQuestionReplacesTheStopButton(t *testing.T) {
 	})
 }
 
-// Lines can't be removed from a stream. So when a question is asked, the stream is stopped, and its message is edited.
+// Lines can't be removed from a stream. When a question is asked, the bot therefore stops the stream and edits its
+// message.
 func TestQuestionEndsAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

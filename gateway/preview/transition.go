@@ -205,7 +205,7 @@ func cutDraftShorter(s *state, f failedCall) {
 }
 
 // giveUp stops the bot from making calls that can't succeed. Depending on the failed call, the reply shows no more
-// previews, or stops trying to show this message of the final or this question.
+// previews, or the bot stops trying to show one message of the final or one question.
 func giveUp(s *state, f failedCall) {
 	m := f.message
 	switch s.mute(m); {

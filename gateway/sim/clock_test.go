@@ -10,7 +10,7 @@ import (
 
 // The clocks of the simulated processes differ: each process adds its own offset to the times that it writes and reads.
 // The store converts the times in its own columns to one clock. The store can't convert times inside JSON that the
-// gateway encodes. So the simulation adds the offset only to times inside JSON.
+// gateway encodes. The simulation therefore adds the offset only to times inside JSON.
 
 // instant matches a timestamp in JSON.
 var instant = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)

@@ -33,7 +33,7 @@ func (w *world) inTime(m *written, q *question) bool {
 	return true
 }
 
-// cutShort reports whether somebody may have ended a turn before the time until, while the turn waited for an answer to
+// cutShort reports whether somebody may have ended a turn before the given time, while the turn waited for an answer to
 // question q. After the end of its turn, no process checks the time limit of question q.
 func (w *world) cutShort(q *question, until time.Time) bool {
 	if w.editedBefore(q, until) {
@@ -278,7 +278,7 @@ func (w *world) broken(t *turnLog) bool {
 // when the call was approved must have run long enough afterwards, and nothing may have ended the turn meanwhile.
 func (w *world) hadTime(q *question) bool {
 	if !slices.ContainsFunc(q.turn.begun, func(b beginning) bool { return !b.at.After(q.ruled) && !b.life.diedAt(q.ruled) }) {
-		return false // no process ran the turn, because it waited for another turn of a chat that moved
+		return false // no process ran the turn, because it waited for another turn of a chat that got a new id
 	}
 	slack := 10 * time.Second
 	for _, d := range w.deeds {

@@ -16,7 +16,7 @@ import (
 // is a bug and must not be listed here.
 type exception string
 
-// Exceptions for messages beside a reply.
+// Exceptions for messages that are visible in addition to a reply.
 const (
 	leftBehind      exception = "left behind in a chat that moved"
 	withoutID       exception = "message without an id"

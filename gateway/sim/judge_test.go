@@ -200,7 +200,7 @@ func (w *world) tries(t *turnLog) []*call {
 }
 
 // disturbed reports whether the order of a turn's messages proves nothing, because a person deleted some of them, the
-// platform refused edits, or the chat moved.
+// platform refused edits, or the chat got a new id.
 func (w *world) disturbed(t *turnLog) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(orderMoved)
@@ -276,7 +276,7 @@ func (w *world) follows(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.chat == w.moved[m.chat] })
 }
 
-// releasedSince reports whether the turn of m was withdrawn after its chat had moved.
+// releasedSince reports whether the turn of m was withdrawn after its chat had got a new id.
 func (w *world) releasedSince(m *message) bool {
 	t := w.turns[m.turn]
 	return t != nil && t.released.After(w.movedAt)

@@ -168,7 +168,7 @@ func (w *world) alive(slot int) *life {
 }
 
 // killAt returns the kill that the schedule contains for the call or write with number n, at the moment that the
-// parameter where names. If there is none, killAt returns nil. killAt returns each kill only once.
+// parameter where names. If the schedule contains no such kill, killAt returns nil. killAt returns each kill only once.
 func (w *world) killAt(n int, where string) *kill {
 	w.mu.Lock()
 	defer w.mu.Unlock()

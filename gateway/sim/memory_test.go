@@ -226,8 +226,8 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 		switch {
 		case slices.Equal(got, want):
 		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}):
-			// The history must contain the results of tools. So the history also contains the words before these
-			// results, even words that people did not see.
+			// The history must contain the results of tools. With the results, the history also contains the words
+			// before them, even words that people did not see.
 			w.counts.add("answers of which more is remembered than was read", 1)
 		default:
 			w.complain("of turn %s people read %q, the history says %q", t.id, seen.String(), said)
@@ -351,7 +351,7 @@ const together = time.Second
 func (w *world) judgePieces() {
 	for place := range w.s.places {
 		if len(w.moved) > 0 && !w.s.private(place) {
-			continue // in a chat that moved, the pieces may belong to two conversations
+			continue // in a chat that got a new id, the pieces may belong to two conversations
 		}
 		var order []int
 		for i, m := range w.messages {

@@ -39,7 +39,7 @@ type reaction struct {
 	again time.Duration
 }
 
-// admin is a person with the right to decide all questions, who writes nothing else.
+// admin is a person who may decide all questions for approval, and who writes nothing but decisions.
 const admin chat.UserID = "root"
 
 // What people do after seeing a question for approval. With doOld, the person presses a button of an earlier question
@@ -178,7 +178,7 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	case agent.Approved:
 		w.counts.add("questions: approved", 1)
 		if w.decider(q, agent.Approved) == nil && !w.hasStandingApproval(t, w.deeds[q.key].tool) {
-			// If the chat moved, the standing approval may have been given in another turn.
+			// If the chat got a new id, the standing approval may have been given in another turn.
 			w.complain("question %s was approved by nobody who may", q.id)
 		}
 	default:

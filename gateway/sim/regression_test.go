@@ -68,7 +68,7 @@ func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 }
 
 // D6: a person deletes a message before the process searches for it. The platform remembers the key of the deleted
-// message and would create no new message for this key. So the bot must send the final with a new key.
+// message and would create no new message for this key. The bot must therefore send the final with a new key.
 func TestRegressionDeletedBeforeItIsFound(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys-and-find", talk("a0w0x a0w1x"))

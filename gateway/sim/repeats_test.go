@@ -26,8 +26,8 @@ func (w *world) runAt(c *call) (n int) {
 
 // mayBeOverwritten reports whether a process may edit a message once more with the same text. A process may repeat its
 // edit if another process had edited the message, or created it as a preview, before this process took over the turn.
-// The call of the other process might have taken effect after the edit of this process. So this process repeats its
-// edit when the call of the other process can no longer take effect.
+// The call of the other process might have taken effect after the edit of this process. Therefore, this process repeats
+// its edit when the call of the other process can no longer take effect.
 func (w *world) mayBeOverwritten(c *call, before time.Time) bool {
 	const longest = 10 * time.Second // the gateway's timeout for the edit of a preview
 	t := w.turns[c.turn]

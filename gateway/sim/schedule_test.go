@@ -303,7 +303,7 @@ func sayKinds() []string {
 // asks reports whether a message needs an answer from the model.
 func (s say) asks() bool { return slices.Contains([]string{"text", "retry", "yes", "no"}, s.kind) }
 
-// token returns a word that occurs only once in an answer. Each such word ends with the letter x, so that the judge can
+// token returns a word that occurs only once in an answer. The word ends with the letter x, so that the judge can
 // recognize whether people see the whole word.
 func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
 

@@ -37,7 +37,7 @@ func (w *world) wasNamed(m *written) bool {
 }
 
 // tookPart reports whether the bot had answered in the thread less than an hour before m was written. tookPart returns
-// false if the chat moved, or if the schedule contains a command that erases something in the thread.
+// false if the chat got a new id, or if the schedule contains a command that erases something in the thread.
 func (w *world) tookPart(m *written) bool {
 	taken := slices.ContainsFunc(w.messages, func(o *written) bool {
 		return o.place == m.place && slices.Contains([]string{"undo", "new", "forget"}, o.kind)

@@ -199,8 +199,8 @@ func (w *world) nextStage(r *run, q agent.Request) []delta {
 	return deltas
 }
 
-// editedBy is added to the stage number in the keys of tool calls for each edit of the question. So a turn that
-// restarted because of an edit uses other keys for its tool calls.
+// editedBy is added to the stage number in the keys of tool calls for each edit of the question. As a result, a turn
+// that restarted because of an edit uses other keys for its tool calls.
 const editedBy = 100
 
 // endStage returns the tool calls that the model makes after a stage.
@@ -250,7 +250,7 @@ type deed struct {
 type effect struct {
 	life    *life
 	at      time.Time
-	failed  time.Time // when the call ended with an error of the tool
+	failed  time.Time // when the call ended because the tool returned an error
 	stopped bool      // the end of the turn ended the call, while the process lived
 }
 

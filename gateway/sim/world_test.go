@@ -148,8 +148,8 @@ func (s schedule) play(*testing.T) *world {
 	lives := slices.Clone(w.lives)
 	w.mu.Unlock()
 	for _, l := range lives {
-		// Stop all processes at once. Otherwise the next receiver would get ignored updates again and might answer
-		// them.
+		// Stop all processes at once. If only one process stopped, the next receiver would get ignored updates again
+		// and might answer them.
 		l.cancel()
 	}
 	for _, l := range lives {
@@ -349,7 +349,8 @@ func (w *world) acknowledge(l *life, i int) {
 	w.taking[l], w.acked = i+1, max(w.acked, i+1)
 }
 
-// stopTaking records that a process no longer receives updates. Another process may already have become the receiver.
+// stopTaking records that a process no longer receives updates. When stopTaking is called, another process may already
+// have become the receiver.
 func (w *world) stopTaking(l *life) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -384,8 +385,8 @@ const mostTime = 50 * time.Hour
 func (w *world) settle() {
 	most := mostTime
 	if w.s.replicas > 0 {
-		// This limit is less than mostTime, because replicas renew their leases every second, which makes the
-		// simulation slow. The limit is still enough for several slow answers in a row.
+		// With replicas, the limit is less than mostTime, because replicas renew their leases every second, which makes
+		// the simulation slow. The limit is still enough for several slow answers in a row.
 		most = 12 * time.Hour
 	}
 	for step := time.Second; time.Since(w.began) < most; step = min(2*step, time.Minute) {
@@ -405,8 +406,8 @@ func (w *world) settle() {
 const quiet = 70 * time.Minute
 
 // remind makes a person write in conversations whose turns have not ended although no call was made for a long time.
-// The gateway tries to deliver an undelivered reply again when the next message arrives. If that does not help because
-// a chat got a new id, remind restarts the processes, since a process may not know the new id.
+// The gateway tries to deliver an undelivered reply again when the next message arrives. If the new messages do not
+// help because a chat got a new id, remind restarts the processes, since a process may not know the new id.
 func (w *world) remind() {
 	if w.remindLocked(); len(w.moved) > 0 && w.reminders == 2 {
 		w.reminders++
