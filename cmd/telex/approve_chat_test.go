@@ -74,8 +74,8 @@ func TestApprovalAtATerminal(t *testing.T) {
 	}
 }
 
-// If an answer goes to a pipe, telex can't ask anybody for approval. So telex refuses a call that needs approval at
-// once, and reports this on stderr and by the exit code.
+// If an answer goes to a pipe, telex can't ask anybody for approval. In a pipe, telex therefore refuses a call that
+// needs approval at once, and reports the refusal on stderr and by the exit code.
 func TestApprovalInAPipe(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

@@ -118,8 +118,8 @@ type step struct {
 }
 
 // checkGrowth fails if a text is shorter than an earlier one, with two exceptions. The daemon stores only about once a
-// second what its edits showed. So after a kill of the daemon, a text may be shorter than the texts of the last few
-// seconds. Each text may also lack the delimiters that close an unfinished format.
+// second what its edits showed. After a kill of the daemon, a text may therefore be shorter than the texts of the last
+// few seconds. Each text may also lack the delimiters that close an unfinished format.
 func checkGrowth(t *testing.T, place string, steps []step, killed float64) {
 	t.Helper()
 	const stored, marks = 3, 200 // seconds, bytes

@@ -122,8 +122,8 @@ func keepCommand() *cobra.Command {
 	}
 }
 
-// gcPercent is the value of GOGC for the garbage collector. Go's default of 100 needs more memory, which is scarce on a small
-// VPS, and is not measurably faster here.
+// gcPercent is the value of GOGC for the garbage collector. Go's default of 100 needs more memory, which is scarce on a
+// small VPS, and does not make telex measurably faster.
 const gcPercent = 40
 
 // setGCPercent sets GOGC to gcPercent, unless the environment sets it.

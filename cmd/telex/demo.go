@@ -68,8 +68,8 @@ const (
 	openAI       = "https://api.openai.com/v1"
 )
 
-// realModel returns the real model that answers in the demo, and its provider. If neither a URL nor a key is given, the
-// result is empty, and the stand-in answers.
+// realModel returns the real model that answers in the demo, and its provider. If neither a URL nor a key is given,
+// realModel returns an empty result, and the stand-in answers.
 func realModel(env config.Env, baseURL, model string) app.RealModel {
 	const name = "OPENAI_API_KEY"
 	key, _ := env(name)

@@ -104,8 +104,8 @@ func (p *peer) plain(method string) {
 	}
 }
 
-// hostileServer is an MCP server that misbehaves as the field how says. hostileServer records the calls of its tools in
-// the file effects.
+// hostileServer is an MCP server that misbehaves as its field how says, and records the calls of its tools in the file
+// effects.
 type hostileServer struct {
 	how     misbehaviour
 	effects string

@@ -172,7 +172,7 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)), openai.Answer(question(i, 1)), openai.Answer(question(i, 2)))
 	}
 	// A stopped daemon may leave a turn with a visible answer to the next process, which must search once more for a
-	// message whose create had an unknown outcome. But a stopped daemon must leave no turn in the state running.
+	// message whose create had an unknown outcome. A daemon that has stopped must not leave a turn in the state running.
 	if left := server.Query(t, "test1", "SELECT id FROM turn WHERE state = 'running'"); len(left) > 0 {
 		t.Errorf("unfinished: %v", left)
 	}

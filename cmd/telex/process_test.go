@@ -19,8 +19,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// patience is the maximum time of every wait in these tests. Every step takes much less time, so only a failing test
-// waits that long.
+// patience is the maximum time of every wait in these tests. Every step of a test takes much less time, so only a
+// failing test waits that long.
 const patience = 2 * time.Minute
 
 // poll waits until ok returns true. Tests use poll for conditions outside the test's process, because no signal tells
@@ -135,14 +135,14 @@ func (l launch) start(t *testing.T, args ...string) *process {
 		p.cmd.Dir = t.TempDir()
 	}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}
-	// CI runs some of the tests again with the first of these variables.
+	// CI runs some of the tests again with streamingVariable set.
 	for _, name := range []string{streamingVariable, "GORACE"} {
 		if value, set := os.LookupEnv(name); set {
 			p.cmd.Env = append(p.cmd.Env, name+"="+value)
 		}
 	}
 	p.cmd.Env = append(p.cmd.Env, l.env...)
-	if testing.CoverMode() != "" { // otherwise the child prints a warning about coverage to stderr
+	if testing.CoverMode() != "" { // without GOCOVERDIR, the child prints a warning about coverage to stderr
 		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+t.TempDir())
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr

@@ -55,7 +55,7 @@ func lastUser(t *testing.T, requests []openai.Request, question string) (text st
 // quoteCase is a chat with several people on one platform.
 type quoteCase struct {
 	place func(first string) string // returns the conversation in which the answers appear, given the id of the first message
-	// say writes a message and returns its id. about is the id of the message that it refers to; it may be empty.
+	// say writes a message and returns its id. about is the id of the message to which the new message refers, or "".
 	say func(who, text, about string, picture []byte) string
 	// press lets Ada press a button of a message in the conversation.
 	press func(p post, label string)

@@ -114,8 +114,8 @@ func (r remote) replies(chat int64) []telegram.Message {
 	return list
 }
 
-// awaitReplies waits until ok returns true for the texts of the bot's messages in a chat. awaitReplies calls ok after
-// each event of the stand-in.
+// awaitReplies waits until ok returns true for the texts of the bot's messages in a chat. awaitReplies calls the
+// function ok after each event of the stand-in.
 func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bool) (list []telegram.Message) {
 	r.t.Helper()
 	r.awaitEvent(what, func() bool {
@@ -129,8 +129,8 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 	return list
 }
 
-// awaitEvent waits until ok returns true. awaitEvent calls ok after every event of the stand-in. If the wait fails,
-// awaitEvent prints what the functions in seen return.
+// awaitEvent waits until ok returns true. awaitEvent calls the function ok after every event of the stand-in. If the
+// wait fails, awaitEvent prints what the functions in seen return.
 func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)

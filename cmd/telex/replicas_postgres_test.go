@@ -513,8 +513,8 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	other.stop()
 }
 
-// recovery is how long a reply may stand still after its replica has died. This time consists of the lease of 5 s, and
-// of the time that another replica needs to take over the chat.
+// recovery is how long a reply may stand still after its replica has died. The recovery time consists of the lease of 5
+// s, and of the time that another replica needs to take over the chat.
 const recovery = 8 * time.Second
 
 // One of two processes is killed. The surviving process must continue the answers of the killed one within 8 seconds,

@@ -95,8 +95,8 @@ func TestStoreBesideDaemon(t *testing.T) {
 	wantText(t, "stdout of check, the daemon gone", stdout, "  messages known       1\n", "  turns unfinished     0\n")
 }
 
-// A backup is restored while no daemon runs. A daemon must then continue with the restored store, and the old store
-// must be kept.
+// A backup is restored while no daemon runs. After the restore, a daemon must continue with the restored store, and the
+// old store must be kept.
 func TestStoreRestore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -30,8 +30,8 @@ type world struct {
 	telegramURL, modelURL string
 }
 
-// newWorld starts a stand-in for Telegram and one for the model provider. By default, they use the token and the key of
-// these tests, a latency of 10 ms and a rate of 200 tokens per second.
+// newWorld starts a stand-in for Telegram and one for the model provider. By default, both stand-ins use the token and
+// the key of these tests, a latency of 10 ms and a rate of 200 tokens per second.
 func newWorld(t *testing.T, to telegram.Options, mo openai.Options) *world {
 	t.Helper()
 	to.Token, to.Latency = cmp.Or(to.Token, testToken), cmp.Or(to.Latency, 10*time.Millisecond)
@@ -146,7 +146,7 @@ func (w *world) texts(chat int64) []string {
 	return list
 }
 
-// await waits until ok returns true. await calls ok after each event on the platform.
+// await waits until ok returns true. await calls the function ok after each event on the platform.
 func (w *world) await(what string, ok func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)

@@ -197,7 +197,8 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// The client closes its connection before the response arrives. The stand-in must execute the request nevertheless.
+// The client closes its connection before the response arrives. The stand-in must execute the request although the
+// client is gone.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{Latency: time.Second})

@@ -217,7 +217,7 @@ func (s *Server) detach(k *socket, wait time.Duration) {
 	}
 }
 
-// detachAll separates all connections from their sessions and returns them. The caller holds s.mu.
+// detachAll separates all connections from their sessions and returns the connections. The caller holds s.mu.
 func (s *Server) detachAll() []net.Conn {
 	var conns []net.Conn
 	for k := range s.sockets {

@@ -17,8 +17,8 @@ import (
 // no limit. A negative field disables the limit.
 //
 // Discord publishes how its limits work, and the number of the global limit. Discord states all other numbers only in
-// the headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets here
-// are numbers that bots have observed. Discord's staff stated that sends and edits share a bucket:
+// the headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of calls per bucket
+// in this struct are numbers that bots have observed. Discord's staff stated that sends and edits share a bucket:
 // https://github.com/discord/discord-api-docs/issues/20.
 type Limits struct {
 	// Messages limits sends and edits together, per 5 s and channel. Published: 5.

@@ -79,7 +79,7 @@ func readAllowed(f form, interaction bool) allowedMentions {
 	}
 	a.userIDs, a.roleIDs = g.texts("users", 100), g.texts("roles", 100)
 	if !g.isSet("parse") && !g.isSet("users") && !g.isSet("roles") {
-		// The documentation does not say what happens if only replied_user is set, so a client must not rely on it.
+		// The documentation does not say what happens if only replied_user is set, so a client must not rely on this case.
 		d := defaultAllowed(interaction)
 		a.users, a.roles, a.everyone = d.users, d.roles, d.everyone
 	}

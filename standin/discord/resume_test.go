@@ -25,7 +25,7 @@ func TestResumeLosesNothing(t *testing.T) {
 	})
 }
 
-// playResumes runs the steps and returns an error for the first event that the client should not have got.
+// playResumes runs the steps, and returns an error as soon as the client gets a wrong event or none.
 func playResumes(c *client, steps []string) error {
 	g, session := c.identify(usual)
 	said, read, silent := 0, 0, false

@@ -8,7 +8,7 @@ import (
 // snowflakeEpoch is the start of 2015 in milliseconds. Source: https://docs.discord.com/developers/reference#snowflakes
 const snowflakeEpoch = 1420070400000
 
-// virtualEpoch is 2026-01-01 in milliseconds. Ids begin at this time if the clock is before snowflakeEpoch, as in a
+// virtualEpoch is 2026-01-01 in milliseconds. Ids begin at virtualEpoch if the clock is before snowflakeEpoch, as in a
 // synctest bubble.
 const virtualEpoch = 1767225600000
 

@@ -74,8 +74,8 @@ func (s *Holds[C]) List() []Paused[C] {
 	return list
 }
 
-// Wait waits until a call is held, and returns the held calls. If no call is held, Wait returns when the duration most
-// has passed, ctx ends or cut is closed.
+// Wait waits until a call is held, and returns the held calls. If no call is held, Wait returns when the maximum
+// duration has passed, ctx ends or cut is closed.
 func (s *Holds[C]) Wait(ctx context.Context, most time.Duration, cut <-chan struct{}) []Paused[C] {
 	timer := time.NewTimer(most)
 	defer timer.Stop()

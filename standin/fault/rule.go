@@ -45,14 +45,14 @@ const (
 	PauseAnswered = "pause_answered"
 )
 
-// Everywhere returns the actions that every stand-in supports, and the actions in more.
+// Everywhere returns the actions that every stand-in supports, and the actions in the parameter more.
 func Everywhere(more ...string) []string {
 	return append(more, Latency, RateLimit, Status, CutBefore, CutAfter, CutMiddle, Hang, DeleteFirst, Malformed, PauseBefore, PauseAfter, PauseAnswered)
 }
 
 // Fault is a rule that determines which calls of type C are hit, and what happens to them. If several rules match a
-// call, only the oldest of them hits it. Each rule counts the calls that it selects. Not every platform supports every
-// field and action.
+// call, only the oldest of these rules hits the call. Each rule counts the calls that it selects. Not every platform
+// supports every field and action.
 type Fault[C any] struct {
 	// Method selects calls by the method's name. Several names are separated by "|". An empty Method selects all calls.
 	Method string `json:"method"`

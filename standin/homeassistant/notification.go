@@ -145,7 +145,7 @@ type Screen struct {
 	Notifications []Notification `json:"notifications"`
 }
 
-// In returns the notifications of a place.
+// In returns the notifications that the screen shows in the given place.
 func (s Screen) In(where string) []Notification {
 	var list []Notification
 	for _, n := range s.Notifications {

@@ -10,7 +10,7 @@ import (
 )
 
 // The bot creates a notification, and then another one with the same notification_id. The second notification must
-// overwrite the first one. The history must keep both texts with their times.
+// overwrite the first one. The history must contain the texts of both notifications, with their times.
 func TestPanel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

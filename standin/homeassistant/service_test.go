@@ -157,7 +157,7 @@ func TestServiceErrors(t *testing.T) {
 }
 
 // A service call must first cause the event call_service, and then the events about the changes that it makes. After
-// that, the call must return its result.
+// these events, the call must return its result.
 func TestServiceEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{Latency: time.Second})

@@ -267,7 +267,7 @@ func TestCoalescing(t *testing.T) {
 	})
 }
 
-// The client sends several commands in one frame. The server must answer each of them.
+// The client sends several commands in one frame. The server must answer each of these commands.
 func TestArrays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

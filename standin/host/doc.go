@@ -10,5 +10,6 @@
 //
 // The channel cut is closed when the request's connection must be dropped without a response. Every wait in a handler
 // must therefore also end when cut is closed. All methods are safe for concurrent use. The stand-in may hold its own
-// lock while it calls a method. Only Serve, Pause and Close must not be called under this lock, because they block.
+// lock while it calls a method. Only Serve, Pause and Close must not be called while the stand-in holds its lock,
+// because they block.
 package host

@@ -98,7 +98,7 @@ func (d *door) listen() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.away {
-		return true // the listener was closed for good meanwhile, and Accept will report this
+		return true // the listener was closed for good while open waited, and Accept will report this
 	}
 	l, err := net.Listen(d.addr.Network(), d.addr.String())
 	if err != nil {

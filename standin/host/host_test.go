@@ -17,7 +17,7 @@ import (
 )
 
 // site is a small stand-in. A request for /wait blocks until the host cuts the request. A request for /cut cuts all
-// other requests. Other paths are answered at once.
+// other requests. The site answers requests for other paths at once.
 type site struct{ host *host.Host }
 
 func newSite() *site {

@@ -29,7 +29,7 @@ type ending struct {
 // without faults. Each setting changes a field of the behaviour.
 type behaviour struct {
 	on         string // stream, plain, chat or audio: the kind of requests to which the settings apply
-	skip, take int    // requests to skip, and the number of requests after them to which the settings apply (0: all)
+	skip, take int    // number of requests to skip, and number of requests after them to which the settings apply (0: all)
 
 	rate             float64 // tokens per second; 0 or less: no pauses
 	jitter           float64 // fraction of an interval by which a token may be early or late

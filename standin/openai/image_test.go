@@ -102,7 +102,7 @@ func TestImagesAreListed(t *testing.T) {
 }
 
 // The contents of the messages are arrays of parts. Questions about earlier messages, such as "recall: 1", must work
-// nevertheless.
+// with such contents, too.
 func TestPartsInHistory(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})

@@ -143,7 +143,7 @@ func cutAtStop(text string, stop []string) string {
 	return text
 }
 
-// makeUnits splits reasoning, content, refusal and calls into units, in this order.
+// makeUnits splits an answer into units: first the reasoning, then the content, the refusal and the calls.
 func (p *plan) makeUnits(b behaviour) []unit {
 	var units []unit
 	for _, t := range []struct{ kind, text string }{{"reasoning", p.reasoning}, {"content", p.text}, {"refusal", p.refusal}} {

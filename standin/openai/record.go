@@ -58,7 +58,7 @@ type File struct {
 	Bytes int    `json:"bytes"`
 }
 
-// Mark records how long Request.Sent was at a time.
+// Mark records the length of Request.Sent at one moment.
 type Mark struct {
 	Time  time.Time `json:"time"`
 	Bytes int       `json:"bytes"`
@@ -138,7 +138,7 @@ func (s *Server) Stats() Stats {
 }
 
 // Wait blocks until ok returns true for the counters, and then returns true. Wait returns false if ctx ends or the
-// server is closed before. Wait calls ok after every change. ok must not call the server.
+// server is closed before. Wait calls the function ok after every change. The function ok must not call the server.
 func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	for {
 		s.mu.Lock()

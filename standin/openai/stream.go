@@ -86,8 +86,8 @@ func (x *exchange) sendUnits() {
 // every reports whether a multiple of n is greater than before and at most after.
 func every(n, before, after int) bool { return n > 0 && before/n != after/n }
 
-// group returns the number of units at the start of left that form one delta. A delta ends after the number of units
-// that the setting chunk names, before a unit of another kind, and at a token at which the answer ends or pauses.
+// group returns the number of units at the start of the list left that form one delta. A delta ends after the number of
+// units that the setting chunk names, before a unit of another kind, and at a token at which the answer ends or pauses.
 func (x *exchange) group(left []unit, sent int) int {
 	n := 1
 	for ; n < x.b.chunk && n < len(left) && left[n].kind == left[0].kind && left[0].kind != "call"; n++ {

@@ -88,7 +88,8 @@ func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 // Limits returns the published limits.
 func (s *Scopes[L]) Limits() L { return s.published }
 
-// Scope returns the scope with a name. Scope calls build at the first use of the scope, to create the scope's meters.
+// Scope returns the scope with a name. At the first use of the scope, Scope calls the function build to create the
+// scope's meters.
 func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	sc := s.scopes[name]
 	if sc == nil {

@@ -40,7 +40,7 @@ func (g *Rig[C, E]) Calls() []C {
 
 // Answer records a call, executes it by calling the function run, and sends the answer. If a fault hits the call, the
 // fault may change the effect and the answer. If refused is not nil, the call has no effect, and refused is the answer,
-// which faults do not change. Answer does not hold the mutex when it calls run.
+// which faults do not change. Answer does not hold the mutex when it calls the function run.
 func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
 	g.Exchange(r.Context(), c, cut, refused, run, func(a Answer) { g.Respond(w, r, a, cut) })
 }

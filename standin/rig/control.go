@@ -70,7 +70,7 @@ func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (an
 	})
 }
 
-// Found returns nil if ok is true. Otherwise, Found returns an error that names what was not found.
+// Found returns nil if ok is true. If ok is false, Found returns an error that names what was not found.
 func Found(what string, ok bool) error {
 	if !ok {
 		return errors.New("no such " + what)

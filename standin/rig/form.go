@@ -41,8 +41,8 @@ type Upload struct {
 }
 
 // ReadForm reads the arguments of the query and of the body. most is the maximum size of the body in bytes. An error
-// means that the client's request is invalid, and wraps one of ErrQuery, ErrType and the errors declared with them.
-// Even with an error, the returned form contains everything that was read before the error.
+// means that the client's request is invalid, and wraps one of ErrQuery, ErrType and the errors that are declared
+// beside these two. Even with an error, the returned form contains everything that was read before the error.
 func ReadForm(r *http.Request, most int64) (Form, error) {
 	f := Form{Values: make(map[string]string), Files: make(map[string]Upload)}
 	query, err := url.ParseQuery(r.URL.RawQuery)

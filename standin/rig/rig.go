@@ -128,7 +128,7 @@ func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 }
 
 // drop calls the function cut and the platform's function Detach while it holds the mutex. After that, drop closes the
-// connections that these functions returned.
+// connections that both functions returned.
 func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()

@@ -51,7 +51,8 @@ func TestSlashCommand(t *testing.T) {
 	})
 }
 
-// TestCommandTimeout checks that a command without an acknowledgement is not sent again, and the person gets an error.
+// TestCommandTimeout checks that a command without an acknowledgement is not sent again, and that the person gets an
+// error.
 func TestCommandTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -10,9 +10,9 @@ import (
 // Limits are the rate limits that Slack enforces per app and workspace. A zero field means the published value, or in
 // Options.Hidden no limit. A negative field disables the limit.
 //
-// The tiers are from https://docs.slack.dev/apis/web-api/rate-limits. The same page allows one message per second and
-// channel, with short bursts, and several hundred messages per minute in the workspace. Slack's documentation states
-// neither the length of the bursts nor the exact maximum of messages.
+// The tiers are from https://docs.slack.dev/apis/web-api/rate-limits. Slack's page about rate limits allows one message
+// per second and channel, with short bursts, and several hundred messages per minute in the workspace. Slack's
+// documentation states neither the length of the bursts nor the exact maximum of messages.
 type Limits struct {
 	// Tier1 to Tier4 are the numbers of calls per minute that are allowed of each method in that tier.
 	Tier1 int `json:"tier1"`

@@ -16,8 +16,8 @@ const maxBody = 64 << 20
 type params struct {
 	rig.Form
 	file []byte // the content of an uploaded file
-	// noCharset means that the content type of a JSON body has no charset. In this case, the stand-in adds a warning to
-	// the response, as Slack does.
+	// noCharset means that the content type of a JSON body has no charset. If noCharset is set, the stand-in adds a
+	// warning to the response, as Slack does.
 	noCharset bool
 }
 

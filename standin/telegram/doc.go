@@ -60,10 +60,11 @@
 //
 // After setWebhook, the stand-in posts updates to the webhook, with the secret in the header
 // X-Telegram-Bot-Api-Secret-Token. The stand-in posts the updates of one chat one after the other, and updates of
-// different chats in parallel. An update that gets no 2xx response within a minute is repeated. The stand-in posts it
-// again after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo returns the reason for the
-// failure. While a webhook is set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to webhooks on
-// this machine. Unlike Telegram, the stand-in accepts a webhook on this machine without HTTPS and on any port.
+// different chats in parallel. An update that gets no 2xx response within a minute is repeated. The stand-in posts such
+// an update again after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo returns the reason
+// for the failure. While a webhook is set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to
+// webhooks on this machine. Unlike Telegram, the stand-in accepts a webhook on this machine without HTTPS and on any
+// port.
 //
 // # Buttons
 //

@@ -13,8 +13,8 @@ const (
 	// maxDownload is the maximum size in bytes of a file that a bot can download. Source:
 	// https://core.telegram.org/bots/api#getfile
 	maxDownload = 20 << 20
-	// linkLifetime is how long a link to a file is valid. Telegram guarantees at least this time. The stand-in's links
-	// expire exactly after linkLifetime.
+	// linkLifetime is how long a link to a file is valid. Telegram guarantees that a link is valid for at least an hour.
+	// The stand-in's links expire exactly after linkLifetime.
 	linkLifetime = time.Hour
 	// downloadMethod is the method name of downloads in records and faults.
 	downloadMethod = "file"

@@ -206,7 +206,8 @@ func TestHangAndRestart(t *testing.T) {
 	})
 }
 
-// Failure F13: the client does not wait for the response. The stand-in must execute the request nevertheless.
+// Failure F13: the client does not wait for the response. The stand-in must execute the request although the client is
+// gone.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{Latency: time.Second})

@@ -15,7 +15,7 @@ type markdownParser struct {
 }
 
 type markdownSpan struct {
-	mark   string // the mark that ends the span
+	mark   string // the delimiter that ends the span
 	kind   string
 	label  string // the name of the format in errors
 	offset int    // byte offset of the span's start in the source

@@ -47,7 +47,8 @@ func next(text string, pos int) (rune, int) {
 	return r, pos + n
 }
 
-// add adds an entity that begins at start and ends at the end of the text so far. add ignores an empty entity.
+// add adds an entity that begins at the offset start and ends at the end of the text so far. add ignores an empty
+// entity.
 func (o *output) add(e Entity, start int) {
 	if e.Offset, e.Length = start, o.units-start; e.Length > 0 {
 		o.entities = append(o.entities, e)

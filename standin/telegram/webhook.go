@@ -116,8 +116,8 @@ func (s *Server) deleteWebhook(r *request) any {
 	return true
 }
 
-// dropWebhook removes the webhook. If pending is true, dropWebhook also removes all pending updates. Otherwise, all
-// updates stay in the queue, even an update whose delivery is running.
+// dropWebhook removes the webhook. If pending is true, dropWebhook also removes all pending updates. If pending is
+// false, all updates stay in the queue, even an update whose delivery is running.
 func (s *Server) dropWebhook(pending bool) {
 	if s.updates.hook != nil {
 		s.updates.hook.end()

@@ -54,10 +54,10 @@
 // # What is missing
 //
 // The stand-in has only one number and account. The stand-in does not support templates, lists, flows, groups and
-// calls, nor locations and contacts that the business sends. The headers that state how much of a limit is used are
-// missing. The stand-in does not fetch media that the business sends as a link. The stand-in sends statuses at once,
-// and never the status "played". The stand-in does not examine the content of videos and audio. During an outage or a
-// restart, the stand-in still posts webhooks.
+// calls, nor locations and contacts that the business sends. The stand-in does not send the headers that state how much
+// of a limit is used. The stand-in does not fetch media that the business sends as a link. The stand-in sends statuses
+// at once, and never the status "played". The stand-in does not examine the content of videos and audio. During an
+// outage or a restart, the stand-in still posts webhooks.
 //
 // # Control over HTTP
 //

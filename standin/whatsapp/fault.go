@@ -29,10 +29,10 @@ const (
 
 // Fault is a rule that selects calls, and describes what happens to them. A fault without a Method selects all calls,
 // but no webhooks. Channel selects calls by the business-scoped user id. Contains selects calls by the text of their
-// message, and webhooks by their body. The action fault.Error responds with the error that Code names. The action
-// fault.RateLimit responds with the error Code, or 130429 if Code is 0, and blocks calls under the limit of that error
-// for RetryAfter seconds. As in WhatsApp's API, the response does not say how long the calls are blocked. The response
-// of fault.Status has an HTML body.
+// message, and selects webhooks by their body. The action fault.Error responds with the error that Code names. The
+// action fault.RateLimit responds with the error Code, or 130429 if Code is 0, and blocks calls under the limit of that
+// error for RetryAfter seconds. As in WhatsApp's API, the response does not say how long the calls are blocked. The
+// response of fault.Status has an HTML body.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.

@@ -64,7 +64,7 @@ type Status struct {
 	Status string    `json:"status"`
 }
 
-// Reaction is an emoji that the person or the business added to a message, or "" if they removed it.
+// Reaction is an emoji that the person or the business added to a message, or "" if the sender removed the emoji.
 type Reaction struct {
 	At      time.Time `json:"at"`
 	FromBot bool      `json:"from_bot"`
@@ -105,7 +105,7 @@ type conversation struct {
 	person   Person
 	messages []*Message
 	typings  []Typing
-	// last is when the person last wrote. The business may write until 24 hours after this time.
+	// last is when the person last wrote. The business may write until 24 hours after the time last.
 	last time.Time
 }
 

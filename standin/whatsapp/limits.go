@@ -14,8 +14,8 @@ const coexistencePerSecond = 20
 // Limits are the rate limits that the stand-in enforces. A zero field means the published value, or in Options.Hidden
 // no limit. A negative field disables the limit.
 type Limits struct {
-	// PerSecond limits the messages per second that the number sends and receives together. The server counts messages of
-	// people, but never refuses them. Source:
+	// PerSecond limits the messages per second that the number sends and receives together. The server counts messages
+	// that people send, but never refuses such messages. Source:
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	PerSecond int `json:"per_second"`
 	// PairInterval is the average minimum time between messages to one person. PairBurst is the number of messages that
@@ -132,8 +132,8 @@ func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	if refusal == nil {
 		return
 	}
-	// WhatsApp does not tell clients how long a scope is blocked. Therefore a call in a blocked scope does not
-	// count as a violation.
+	// WhatsApp does not tell clients how long a scope is blocked. Because a client can't know the end of the block, a
+	// call in a blocked scope does not count as a violation.
 	if !refusal.Closed && !refusal.Hidden {
 		s.recordViolation(OverLimit, r.call.Method, r.call.User, refusal.String())
 	}

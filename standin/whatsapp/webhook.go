@@ -82,7 +82,7 @@ func (s *Server) notify(n *webhookItem) {
 }
 
 // payload returns the body of a webhook. Each change contains up to two messages, and each entry up to two changes.
-// Thus a test detects an app that reads only the first change or message.
+// Thus a test can detect an app that reads only the first change or the first message of a webhook.
 func (s *Server) payload(batch []*webhookItem) object {
 	var changes []object
 	for _, kind := range []string{kindMessage, kindStatus} {

@@ -253,7 +253,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// Nothing listens at the callback URL. The server must repeat the delivery again and again, until Reset drops it.
+// Nothing listens at the callback URL. The server must repeat the delivery again and again, until Reset drops the
+// delivery.
 func TestUnreachableApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := whatsapp.New(whatsapp.Options{CallbackURL: callback, Dial: memnet.Refuse})
