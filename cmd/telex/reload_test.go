@@ -146,9 +146,7 @@ func TestReloadRefused(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	m := newManager(t)
 	r := newReloadable(t, sections{}, "NOTIFY_SOCKET="+m.path)
-	if got := m.hear(); got != "READY=1" {
-		t.Errorf("told %q, want READY=1", got)
-	}
+	m.awaitReady()
 	for _, c := range []struct {
 		name string
 		s    sections
