@@ -24,8 +24,8 @@ func seeds() []string {
 	}
 }
 
-// fuzzAPI sends random request bodies to the decoder of an API. The decoder must either return an error with a 4xx
-// status, or a valid query whose answer can be encoded.
+// fuzzAPI decodes random request bodies with an API, and checks the decoded queries. Each body must either cause an
+// error with a 4xx status, or become a valid query whose answer can be encoded.
 func fuzzAPI(f *testing.F, a api) {
 	for _, seed := range seeds() {
 		f.Add([]byte(seed))

@@ -365,8 +365,8 @@ func TestTurnsPerMinute(t *testing.T) {
 	}
 }
 
-// If the server can't store a session or a response, the client gets an error instead of the end of the answer. If the
-// server can't store only the usage, the client gets the answer without an error.
+// If the server can't store a session or a response, the client gets an error instead of the end of the answer. If only
+// the usage can't be stored, the client gets the answer without an error.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
