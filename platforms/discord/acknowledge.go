@@ -111,7 +111,7 @@ func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction
 }
 
 // tellUnstored shows a fixed text which tells the person that the command or button press was not stored. If Discord
-// delivers the interaction again, the bot's answer replaces this text.
+// delivers a command again, the bot's answer replaces this text.
 func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
 	if r.screen.Unstored == nil || ctx.Err() != nil { // at an orderly stop, ctx ends, and Discord delivers the interaction again
 		return

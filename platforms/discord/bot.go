@@ -80,8 +80,8 @@ func New(o Options) *Bot {
 	}
 }
 
-// Screen implements gateway.Screener. Screen sets the functions that return what the bot shows to the sender of a
-// message that is not stored yet.
+// Screen implements gateway.Screener. The bot needs the functions in s when it answers a person before the person's
+// message is stored.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
 // Close closes idle connections. Later calls of the API open new connections.

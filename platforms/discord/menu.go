@@ -56,8 +56,9 @@ func (e menuEntry) equal(o menuEntry) bool {
 // SetCommands sets the commands for all guilds and DMs. The menu contains the commands for admins only in DMs. In DMs,
 // everybody sees the commands for admins, because Discord does not know who telex's admins are. If there are no admins,
 // SetCommands omits the commands for admins. SetCommands first reads Discord's current list, and replaces the whole
-// list if anything differs. When SetCommands replaces the list, the commands that stay the same do not count against
-// Discord's limits. If Discord would refuse the list, SetCommands makes no call and fails with Rejected.
+// list if anything differs. Discord limits how many commands an app may create per day, but a command in the new list
+// counts only if no command of that name existed before. If Discord would refuse the list, SetCommands makes no call
+// and fails with Rejected.
 // https://docs.discord.com/developers/interactions/application-commands#bulk-overwrite-global-application-commands
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	want := []menuEntry{}

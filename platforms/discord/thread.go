@@ -59,8 +59,8 @@ func (b *Bot) inChannel(
 	return a, string(to.Chat), err
 }
 
-// disableThreads records that the bot can't create threads in a channel. disableThreads logs a warning only once for
-// each channel.
+// disableThreads records that the bot answers a channel's questions without threads, because it can't create threads in
+// this channel or can't write in them. disableThreads logs this only once for each channel.
 func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	if b.channels.disableThreads(parent) {
 		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
