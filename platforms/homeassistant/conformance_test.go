@@ -6,8 +6,8 @@ import (
 	"telex/platforms/conformance"
 )
 
-// The bot must never edit a notification (F56). After each case, world.neverEdits checks that no notification had a
-// cursor or got another text.
+// The bot never edits a notification (F56). After each case, world.neverEdits checks that no notification had a cursor
+// or got another text. Only one case may give a notification another text: it repeats a create with a new text.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t) })
