@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Error is the cause of a failed call, which the call's SendError wraps. The text of an Error contains no secrets. An
-// Error wraps only that part of the original error's chain whose texts contain no secrets.
+// Error is the cause of a failed call, which the call's SendError wraps. The text of an Error contains no secrets. In
+// the chain of the original error, an Error wraps the first error whose text contains no secrets.
 type Error struct {
 	text   string
 	cause  error
