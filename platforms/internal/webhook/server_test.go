@@ -320,7 +320,7 @@ func TestTooLargeBodies(t *testing.T) {
 	})
 }
 
-// In this test, several clients send long bodies, which use all of the memory that bodies share. The server must refuse
+// Several clients send long bodies, until the shared memory has no room for another long body. The server must refuse
 // another long body, but accept a short one. When the requests have timed out, the memory must be free again.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
