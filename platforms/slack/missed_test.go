@@ -256,8 +256,8 @@ func TestMissedInALongHistory(t *testing.T) {
 	})
 }
 
-// The bot must request each person's name only once. If Slack does not respond to such a request, no message may be
-// delayed.
+// The bot must request each person's name only once. If Slack does not respond to such a request, messages must still
+// be accepted and acknowledged in time.
 func TestNames(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: person, Name: "ann", RealName: "Ann Example"})
@@ -371,8 +371,8 @@ func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// The bot may no longer read a chat. This must not be logged as a loss of messages, because the bot can't answer in
-// such a chat either.
+// The bot may no longer read a chat. The bot must log no warning about this, because it can't answer in such a chat
+// either.
 func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)

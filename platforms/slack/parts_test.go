@@ -290,8 +290,8 @@ func TestArrivalOrder(t *testing.T) {
 	})
 }
 
-// The mark of a key must not change the extension of a file name. isFile must recognize the mark, but no other file
-// name.
+// The mark of a key must not change the extension of a file name. isFile must recognize the mark of the given key, but
+// not the mark of another key.
 func TestFileMarks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {

@@ -384,9 +384,9 @@ func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool
 	return nil, nil
 }
 
-// acknowledge acknowledges an envelope. If the acknowledgement does not reach Slack, Slack delivers the envelope
-// again. If handling the envelope took longer than ackTimeout, acknowledge sends nothing, because Slack delivers the
-// envelope again anyway. ack is what Slack shows to the person who used a command; nil: nothing.
+// acknowledge acknowledges an envelope. If the acknowledgement does not reach Slack, Slack delivers the envelope again.
+// If handling the envelope took longer than ackTimeout, acknowledge sends nothing, because Slack delivers the envelope
+// again anyway. ack is Slack's immediate response to a slash command; nil: Slack shows nothing.
 func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTimeout {
 		return
