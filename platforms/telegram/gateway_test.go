@@ -145,7 +145,7 @@ func words(n int) string {
 }
 
 // An answer is shown as a draft. The draft grows, and the bot renews it before it expires. In the end, the chat
-// contains the answer as one message (D2). If the server does not support drafts, the bot edits a message instead.
+// contains the answer once (D2). If the server does not support drafts, the bot edits messages instead.
 func TestDraftsEndToEnd(t *testing.T) {
 	for name, old := range map[string]bool{"drafts": false, "an old server": true} {
 		t.Run(name, func(t *testing.T) {

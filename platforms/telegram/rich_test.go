@@ -332,7 +332,8 @@ func FuzzRichContent(f *testing.F) {
 	})
 }
 
-// While a text grows, the length that the dialect counts never shrinks.
+// Whatever a growing text contains, no message that the dialect makes of it may have more UTF-16 code units than the
+// limit.
 func TestRichLength(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
