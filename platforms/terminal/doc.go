@@ -7,8 +7,8 @@
 // therefore grow in larger steps, but the hub never waits for the terminal.
 //
 // Clients reconnect after a restart of the daemon. The new process waits a short time for the clients of the old
-// process. Messages keep their ids across the restart. If a client sends an input again, the hub accepts the input
-// only once.
+// process. Messages keep their ids across the restart. If a client sends an input again, the hub passes it on with the
+// same message id, so the gateway accepts the input only once.
 //
 // The dialect formats text with ANSI escape sequences. The dialect removes all escape sequences from a model's text,
 // so that a model can't control the terminal.

@@ -86,7 +86,7 @@ type Welcome struct {
 	// Commands are the names of the commands, without the slash.
 	Commands []string `json:"commands,omitempty"`
 	Files    bool     `json:"files,omitempty"` // the hub accepts files
-	Once     bool     `json:"once,omitempty"`  // the hub accepts an input only once, even if a named client repeats it
+	Once     bool     `json:"once,omitempty"`  // telex accepts an input only once, even if a named client repeats it
 }
 
 // Line is an earlier message of the session, as Markdown.

@@ -309,8 +309,8 @@ func TestSlowClient(t *testing.T) {
 }
 
 // After a restart, the gateway's calls for a session wait until the session's client reconnects. The client then gets
-// messages with the same ids as before. If the client repeats an input, the hub accepts it only once. If no client
-// reconnects, the calls wait only for a short time.
+// messages with the same ids as before. If the client repeats an input, the hub passes it on with the same message id,
+// by which the gateway recognizes the repetition. If no client reconnects, the calls wait only for a short time.
 func TestClientComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

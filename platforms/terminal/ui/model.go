@@ -77,7 +77,7 @@ type model struct {
 	editor  editor
 	asked   int               // number of inputs so far
 	waiting []unansweredInput // unanswered inputs
-	typing  bool              // the bot answers a question of another client, such as a question to an earlier process
+	typing  bool              // the bot answers a question that this client did not ask, such as one of an earlier client
 	notice  string            // shown in the status line until the next key
 	phase   int               // which frame of its animation the spinner shows
 	turning bool              // the spinner's next tick is scheduled
