@@ -21,8 +21,8 @@ func serve(s *discord.Server, verb, path, kind, body string) *httptest.ResponseR
 	return w
 }
 
-// FuzzMessage checks that the stand-in refuses any message with an error code, or shows its text trimmed and within the
-// length limit.
+// FuzzMessage sends arbitrary messages. The stand-in must either refuse a message with an error code, or show its text
+// trimmed and within the length limit.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		`{"content":"x"}`, `{"content":null,"embeds":[{"fields":[{"name":"a","value":"b"}]}]}`, `[]`, `{`, `{"content":{}}`,

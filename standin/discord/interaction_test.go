@@ -159,7 +159,7 @@ func TestFirstFollowUpReplacesTheDeferredMessage(t *testing.T) {
 	})
 }
 
-// The bot is not a member of the channel. The test checks that the bot can answer an interaction with the interaction's
+// The bot does not see the channel. The test checks that the bot can answer an interaction with the interaction's
 // token, but with at most five follow-ups.
 func TestInteractionWithoutMembership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

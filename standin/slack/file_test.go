@@ -89,7 +89,7 @@ func TestDownload(t *testing.T) {
 }
 
 // The bot deletes its own file. The stand-in must also delete the message with the file. The bot must not be able to
-// delete a person's file. The person must be able to delete that file, and the person's message must stay.
+// delete a person's file, but the person must be able to delete it.
 func TestFilesAreDeleted(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)

@@ -47,7 +47,7 @@ func TestTiers(t *testing.T) {
 	})
 }
 
-// A channel accepts one message per second, and a short burst at the beginning. In addition, the whole workspace has a
+// A channel accepts a burst of three messages, and then one message per second. In addition, the whole workspace has a
 // limit per minute.
 func TestPostLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

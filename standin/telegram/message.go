@@ -11,8 +11,9 @@ import (
 // deleteWindow is the maximum age of a message that the bot can delete.
 const deleteWindow = 48 * time.Hour
 
-// target returns the chat of a call. If a scope of the chat is blocked, target refuses the call with 429. If the bot
-// may not write in the chat, target refuses the call with another error.
+// target returns the chat of a call. If a scope of the chat is blocked, target refuses the call with 429, even if the
+// bot may not write in the chat. Otherwise, target refuses the call with another error if the bot may not write in the
+// chat.
 func (s *Server) target(r *request) *chat {
 	id := strings.TrimSpace(r.text("chat_id"))
 	badRequestIf(id == "", "chat_id is empty")

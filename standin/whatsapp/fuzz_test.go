@@ -11,8 +11,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// FuzzMessage checks that the stand-in either refuses any message with an error of the Graph API, or shows it as it was
-// sent.
+// FuzzMessage sends arbitrary messages. The stand-in must either refuse a message with an error of the Graph API, or
+// show it once and within the length limit.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		text("x"), text(""), `[]`, `{`, `null`, `{"messaging_product":"whatsapp"}`,
