@@ -132,8 +132,8 @@ func TestCommandIsAnswered(t *testing.T) {
 	})
 }
 
-// If the interaction's token is expired or unknown, the bot sends, edits and deletes the answer through the channel at
-// once, and does not use the token again.
+// If the interaction's token is expired or unknown, the bot must send, edit and delete the answer with its own token at
+// once, and must not use the interaction's token again.
 func TestTokenIsDead(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"invalid token":       {Status: http.StatusUnauthorized, Code: 50027, Description: "Invalid Webhook Token"},

@@ -33,8 +33,8 @@ var errUseChannel = errors.New("the interaction can't be used")
 
 // respond replaces a command's "thinking…" with an answer. If the answer must be sent to the channel instead, respond
 // changes nothing and fails with errUseChannel. The answer must be sent to the channel if the interaction's token is
-// invalid or the command was never acknowledged. The same is true if the message that showed "thinking…" was deleted,
-// or if a message with another key has already replaced "thinking…".
+// invalid or the command was never acknowledged. The answer must also be sent to the channel if the message that showed
+// "thinking…" was deleted, or if a message with another key has already replaced "thinking…".
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
 	if err := b.interactions.waitAcknowledged(ctx, c); err != nil {

@@ -336,8 +336,8 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// If only the operator can fix an error, the error must say how. If the reason is not the token, the error must also
-// ask for a long pause, because each attempt starts a session.
+// If only the operator can fix an error, the error must say how. If the token is not the reason, the error of Run must
+// also ask for a long pause, because each attempt to connect starts a session.
 func TestRefusedByGateway(t *testing.T) {
 	for code, c := range map[int]struct {
 		kind chat.ErrorKind
