@@ -164,7 +164,7 @@ func TestQuestionWithoutStreaming(t *testing.T) {
 	}
 }
 
-// If the platform can't edit, a question is shown in a message of its own, which is not part of the reply.
+// If the platform can't edit messages, a question is shown in a message of its own, which is not part of the reply.
 func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -201,7 +201,7 @@ func TestQuestionOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// Drafts can't show buttons, so the bot sends a question as a message. Later, an edit replaces it with the final text.
+// Drafts can't show buttons, so the bot asks in a message, and later edits this message to show the final text.
 func TestQuestionDuringADraft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -627,7 +627,7 @@ func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.SetStatus(Status{})
-		s.waits(10 * time.Millisecond) // the call has not arrived yet
+		s.waits(10 * time.Millisecond) // the call has not reached the platform yet
 		s.again()
 		s.waits(10 * time.Second)
 		equal(t, "buttons", p.buttons(), nil)

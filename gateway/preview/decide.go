@@ -9,7 +9,7 @@ import (
 	"telex/internal/markup"
 )
 
-// next returns the next action without changing the state.
+// The method next returns what the reply must do next, without changing the state.
 func (s *state) next(now time.Time) action {
 	switch {
 	case s.unreachable:
@@ -32,8 +32,8 @@ func (s *state) timedOut(now time.Time) bool {
 	return s.ending != nil && !s.ending.Stand && !s.unreachable && now.After(s.deadline) && s.remaining(now).kind != doEnd
 }
 
-// preview returns the next action while the reply has no ending. The action shows the newest view, or waits until the
-// next preview is due.
+// The method preview returns what the reply must do next while it has no ending. The action shows the newest view, or
+// waits until the next preview is due.
 func (s *state) preview(now time.Time) action {
 	if i, until := s.streaming(); i >= 0 && (s.parts[i].unsure() || !now.Before(until)) {
 		return s.stop(i)

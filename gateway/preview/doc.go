@@ -41,11 +41,11 @@
 // Besides its phase, a message has a certainty, which tells whether the visible content of the message is known. If the
 // outcome of a create call is unknown, the field attempt of the message records how to learn whether the message
 // exists. The bot repeats the call with the same idempotency key, or searches the platform for the message. On some
-// platforms, neither is possible. On some platforms, a create call may take effect long after it failed. On any
-// platform, a create call may take effect late if another process made it, lost its lease, and still runs. A search may
-// not find the message of a create call that may take effect late. If the search does not find such a message, the bot
-// sends the message again, and later searches a second time. Until the second search, the bot treats the message that
-// was not found as superseded.
+// platforms, the bot can neither repeat the call safely nor search. On some platforms, a create call may take effect
+// long after it failed. On any platform, a create call may take effect late if another process made it, lost its lease,
+// and still runs. A search may not find the message of a create call that may take effect late. If the search does not
+// find such a message, the bot sends the message again, and later searches a second time. Until the second search, the
+// bot treats the message that was not found as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

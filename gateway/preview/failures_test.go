@@ -170,8 +170,8 @@ func TestDeletedPreview(t *testing.T) {
 	})
 }
 
-// D6: the final is also sent once if no call before it noticed that a person deleted the preview. F05: telex deletes
-// no message before the final is sent.
+// D6: the bot sends the final exactly once, even if no earlier call noticed that a person had deleted the preview. F05:
+// telex deletes no message before the final is sent.
 func TestDeletedBeforeTheFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())

@@ -162,7 +162,7 @@ func TestResetReplaces(t *testing.T) {
 	})
 }
 
-// A text that starts over counts as new even if it has as many bytes as the earlier one.
+// A text that starts over counts as new even if it has as many bytes as the earlier text.
 func TestResetToTheSameLength(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -188,12 +188,12 @@ func TestResetBeforeTheFirstDisplay(t *testing.T) {
 
 const words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 
-// D8, F16: text that does not fit into one message continues in the next one at once. Full messages are not edited
+// D8, F16: text that does not fit into one message continues in the next message at once. Full messages are not edited
 // again.
 func TestLongTextContinuesInTheNextMessage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		p.profile.TextLimit = 26 // 24 characters and the cursor
+		p.profile.TextLimit = 26 // room for 24 characters and the cursor
 		s := begin(t, p, streamed())
 		for w := range strings.SplitSeq(words, " ") {
 			s.says(w+" ", 250*ms)
@@ -364,8 +364,8 @@ func TestFailedContinuation(t *testing.T) {
 	})
 }
 
-// F06, F15: a message that is too long, and the messages after it, become shorter. The visible messages before it stay
-// unchanged, even if the platform can't edit.
+// F06, F15: a message that is too long, and the messages after it, become shorter. The visible messages before this
+// message stay unchanged, even if the platform can't edit messages.
 func TestTooLongPartIsCutAlone(t *testing.T) {
 	for _, note := range []string{"", "note"} {
 		t.Run(note, func(t *testing.T) {
@@ -502,7 +502,7 @@ func TestStoppedAfterARefusal(t *testing.T) {
 }
 
 // The first message can't be edited, so a new message replaces it. To keep the order, a new message must also replace
-// the second one. The platform refuses this new message, so the bot only removes the cursor of the second message.
+// the second message. The platform refuses this new message, so the bot only removes the cursor of the second message.
 func TestReplacementIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -53,7 +53,7 @@ func (s *state) layoutFinal() {
 	s.final = append(s.final[:s.filesAt:s.filesAt], make([]markup.Part, len(s.files))...)
 }
 
-// layoutText returns the parts of the final without its note.
+// layoutText returns the parts that show the text of the final, without the note.
 func (s *state) layoutText() []markup.Part {
 	text, o := s.ending.Text, markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut, Paused: true}
 	if s.literal {

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// frame is what a preview shows around its text. The zero frame is empty. The store records only that a preview
-// had a frame, not its content.
+// frame is what a preview shows around its text. The zero value is an empty frame. The store records only that a
+// preview had a frame, not its content.
 type frame struct {
 	above      string // the model's thoughts
 	below      string // the status

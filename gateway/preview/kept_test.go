@@ -126,7 +126,7 @@ func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 }
 
 // A search does not find the message of a question, so the bot sends the question again. Somebody stops the reply after
-// that. The bot must delete both questions, including the one that appears late.
+// the bot has sent the question again. The bot must delete both questions, including the one that appears late.
 func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -186,7 +186,7 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	}
 }
 
-// The create call for a final gets no response, and the process dies. In the next process, the reply is stopped. The
+// The create call for a final gets no response, and the process dies. Somebody stops the reply in the next process. The
 // search finds the message, but the platform refuses its text. Neither the next process nor a later one may delete the
 // message (F05).
 func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 var (
 	// addressLike matches every text that a platform may treat as a URL. addressLike may also match other text.
 	addressLike = regexp.MustCompile(`(?i):/|www\.|[\p{L}\p{N}_-]\.\p{L}{2}`)
-	// destination matches the destination of a Markdown link.
+	// destination matches the part of a Markdown link that contains its URL.
 	destination = regexp.MustCompile(`\]\(<?([^()<>\s]*)`)
 )
 

@@ -244,7 +244,7 @@ func (c killSchedule) wanted() (list []chat.Outgoing) {
 	return list
 }
 
-// tell sets the turn's status for a delta. Each question has its own button.
+// The method tell sets the status that the turn has during delta i. Each question has its own button.
 func (killSchedule) tell(slot *Slot, i, works int) {
 	switch works {
 	case 6:

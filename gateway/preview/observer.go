@@ -20,7 +20,7 @@ type Observer interface {
 	Finished(after time.Duration)
 }
 
-// unobserved is the Observer of endpoints that have none. unobserved ignores all events.
+// unobserved is the Observer of endpoints without an Observer of their own. unobserved ignores all events.
 type unobserved struct{}
 
 func (unobserved) Called(chat.Op, time.Duration, error) {}

@@ -215,7 +215,7 @@ func (r *Reply) previewSource(a action) (string, bool) {
 	if r.final != nil { // some messages are laid out again, from the Markdown of the final (see type seam)
 		text = r.markdown
 	}
-	start := 0 // text that two messages show belongs to the source of the first one
+	start := 0 // text that two messages show belongs to the source of the first message
 	for _, p := range r.parts[:min(a.part, len(r.parts))] {
 		start = max(start, p.shown.body.end)
 	}

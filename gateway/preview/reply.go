@@ -35,7 +35,7 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Outcome is the result of a reply.
+// Outcome tells whether and how a reply was shown.
 type Outcome struct {
 	Delivered  bool              // the final is visible, judged by content
 	Ended      time.Time         // time when the ending was decided
@@ -51,7 +51,7 @@ type Outcome struct {
 	messages []message // the messages of the text; this process uses them if it continues the reply later
 }
 
-// Reply shows one reply. The state of a Reply belongs to the goroutine that calls Run.
+// Reply shows one reply of the bot in its chat. The state of a Reply belongs to the goroutine that calls Run.
 type Reply struct {
 	state
 	ep   Endpoint

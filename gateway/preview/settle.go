@@ -168,8 +168,8 @@ func (s *state) restart() {
 	}
 }
 
-// end sets the ending. The backoff after failed previews does not delay the final. The final is sent with markup, even
-// if the platform refused the markup of a preview.
+// The method end records how the reply ends. The backoff after failed previews does not delay the final. The final is
+// sent with markup, even if the platform refused the markup of a preview.
 func (s *state) end(e *Ending, now time.Time) {
 	s.ending, s.endedAt = e, now
 	if !e.At.IsZero() && e.At.Before(now) {

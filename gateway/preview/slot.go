@@ -19,7 +19,7 @@ type View struct {
 	Paused bool      // the model uses a tool now: the model's next text begins a new paragraph
 }
 
-// Ending is how a reply ends.
+// Ending describes how a reply ends.
 type Ending struct {
 	Text string // the final text, as Markdown
 	Cut  bool   // Text was interrupted: Markdown that is still open at the end of Text gets closed
@@ -172,7 +172,7 @@ func (s *Slot) IsCut() bool {
 	}
 }
 
-// Text returns the newest text.
+// Text returns the newest text of the reply.
 func (s *Slot) Text() string {
 	v, _ := s.load()
 	return v.Text

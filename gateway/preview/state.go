@@ -116,7 +116,7 @@ type state struct {
 	draft      draft
 	cuts       []int // maximum lengths of the first parts, which were cut before limit was lowered
 
-	muted        bool // no more previews in this reply
+	muted        bool // this reply shows no more previews
 	unreachable  bool // sending to this chat is impossible
 	questionLost bool // a question message may exist whose id is unknown
 	nameless     bool // a create call returned no message id
@@ -156,7 +156,7 @@ type visibleState struct {
 	resent          int       // number of parts at the beginning that an earlier process has sent again (see resend)
 	recoveredLength int       // length of the source that an earlier process had shown
 	laidOutLength   int       // length of the text that was last laid out and shown
-	shownFrame      frame     // frame that was shown around that text
+	shownFrame      frame     // frame that was shown around the text
 	unchangedAt     time.Time // time when a layout last showed nothing new
 	started         time.Time
 	lastCall        time.Time // start of the last call that showed text

@@ -73,8 +73,8 @@ func (s *state) adoptFound(i int) {
 }
 
 // restoreAt makes superseded message i the message of p again. restoreAt does nothing if p already has a message or if
-// the platform can't edit. Also, restoreAt does nothing if the superseded message needs no change and another create
-// call for p is allowed.
+// the platform can't edit messages. Also, restoreAt does nothing if the superseded message needs no change and another
+// create call for p is allowed.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {

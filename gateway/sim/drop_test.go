@@ -48,7 +48,7 @@ func (w *world) mayDrop(n int) bool {
 }
 
 // droppedBy reports whether a command cancelled message n: the gateway must have accepted the command after message n,
-// and before it dropped message n.
+// and before the gateway dropped message n.
 func (w *world) droppedBy(n int, kinds ...string) bool {
 	m := w.messages[n]
 	for i, o := range w.messages {

@@ -13,7 +13,7 @@ import (
 // In the schedules of this file, the gateway behaves correctly, but the judge once reported a violation by mistake.
 
 // D14: the bot must search for the message of an answer, but can't while another search in the same chat hangs. While
-// the bot can't search, it may show the next answer first.
+// the bot can't search for the message, it may show the next answer first.
 func TestFairSearchThatHasToWait(t *testing.T) {
 	t.Parallel()
 	s := probed(talk("a0w0x a0w1x"), talk("a1w0x a1w1x"))

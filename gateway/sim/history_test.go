@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// private reports whether only one person writes in a conversation. place is the number of the conversation.
+// private reports whether only one person writes in a conversation. The parameter place is the number of the
+// conversation.
 func (s schedule) private(place int) bool { return place != 1 && place != 2 }
 
 // judgeDeletion checks that the bot never deletes all visible messages of a reply (F05).

@@ -251,8 +251,8 @@ func (w *world) refusesFinal(m *message) bool {
 }
 
 // refusesAll reports whether the platform refused both an edit of m to the final text and an edit that only removes the
-// cursor of m. If m shows no text of the reply, or is surplus and can't be deleted, the gateway makes only the second
-// edit.
+// cursor of m. If m shows no text of the reply, or is surplus and can't be deleted, the gateway makes only the edit
+// that removes the cursor.
 func (w *world) refusesAll(m *message) bool {
 	times := 0
 	for _, c := range w.calls {

@@ -27,7 +27,7 @@ type turnLog struct {
 	messages []int // the messages that the turn answers
 	first    int   // number of messages that the turn answered when it began; later messages joined the running turn
 	replaces string
-	void     bool // a person erased the turn's messages while it ran
+	void     bool // a person erased the turn's messages while the turn ran
 	undone   bool // the turn was removed from the history
 	undoneBy int  // number of the message with the command /undo that removed the turn
 	begun    []beginning

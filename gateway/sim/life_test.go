@@ -108,7 +108,7 @@ func (l *life) dieLocked(k *kill) {
 	l.w.downUntil = later(l.w.downUntil, time.Now().Add(down))
 }
 
-// stop stops the process gracefully and starts the next one.
+// The method stop stops the process gracefully and starts the next one.
 func (w *world) stop(k *kill) {
 	l := w.alive(k.slot)
 	if l == nil {

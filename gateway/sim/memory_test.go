@@ -299,7 +299,8 @@ func (w *world) judgeUsage(place int, c chat.Conversation) {
 }
 
 // judgeUsageOf checks that each model call of a turn is counted once, and returns the number of counted calls. If a
-// process was killed, the next process can't know whether the killed one had called the model, so it counts one call.
+// process was killed, the next process can't know whether the killed one had called the model, so the next process
+// counts one call.
 func (w *world) judgeUsageOf(t *turnLog) int {
 	got, made, killed := 0, 0, 0
 	for _, u := range t.usage {

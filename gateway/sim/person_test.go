@@ -30,7 +30,7 @@ type message struct {
 	chat      chat.ChatID
 	turn      string
 	part      int
-	by        *call // the call that created it
+	by        *call // the call that created the message
 	versions  []version
 	made      time.Time
 	deletedBy string

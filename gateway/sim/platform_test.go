@@ -20,7 +20,7 @@ type call struct {
 	id     chat.MessageID // id of the created or changed message
 	m      chat.Outgoing
 	turn   string
-	at     time.Time // when the process made it
+	at     time.Time // when the process made the call
 	took   time.Time // when the call arrived at the platform; zero: never
 	done   time.Time // when the process learned the result; zero: never
 	err    error

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The checks in this file find calls that send a text again although the message already shows it.
+// The checks in this file find calls that send a text again although the message already shows the same text.
 
 // If the gateway stops trying to show a reply for a while, givenUpFor is the minimum time until it tries again.
 const givenUpFor = 10 * time.Minute

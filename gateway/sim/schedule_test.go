@@ -206,7 +206,7 @@ func draw(t *rapid.T, k kind) schedule {
 	return s
 }
 
-// drawStop chooses at random whether drafts have a stop button, and when a person stops an answer with it.
+// drawStop chooses at random whether drafts have a stop button, and when a person stops an answer with this button.
 func (s *schedule) drawStop(t *rapid.T) {
 	s.stopButton = rapid.Bool().Draw(t, "stop button")
 	s.kind.caps.Buttons = s.stopButton

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// interrupted reports whether somebody ended a turn while it ran or while its answer was delivered.
+// interrupted reports whether somebody ended a turn while the turn ran or while its answer was delivered.
 func (w *world) interrupted(t *turnLog, r *run) bool {
 	if len(t.messages) == 0 {
 		return w.stopped(t, t.begun[0].at)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// judgeUnnamed checks a message in a thread that does not mention the bot, and reports whether the gateway accepted it.
-// The gateway must accept the message if the bot took part in the thread before, and must ignore it if nobody had
-// mentioned the bot there.
+// judgeUnnamed checks a message that was written in a thread and does not mention the bot. judgeUnnamed reports whether
+// the gateway accepted it. The gateway must accept the message if the bot took part in the thread before, and must
+// ignore it if nobody had mentioned the bot there.
 func (w *world) judgeUnnamed(m *written) bool {
 	taken := !m.accepted.IsZero()
 	switch piece, follows := w.goesOn(m), w.s.follows && m.user != stranger; {

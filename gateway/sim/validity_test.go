@@ -74,7 +74,7 @@ func brokenGrapheme(text string) string {
 	return ""
 }
 
-// badSpans returns the errors in the spans of a message for which a strict platform would refuse it.
+// badSpans returns the errors in the spans of a message for which a strict platform would refuse the message.
 func badSpans(m chat.Outgoing) (wrong []string) {
 	text := utf16.Encode([]rune(m.Text))
 	for i, sp := range m.Spans {

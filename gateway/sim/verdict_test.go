@@ -48,7 +48,7 @@ func (w *world) readings(t *turnLog) []reading {
 	}
 	var list []reading
 	if most := 6; len(extra) > most {
-		// There are too many combinations of excused messages. Therefore, try only all messages together, and the
+		// There are too many combinations of excused messages to try them all. Try only all messages together, and the
 		// combinations of the first six excused messages.
 		list = append(list, w.read(t, slices.DeleteFunc(w.person.of(t.id), func(m *message) bool { return !m.stands() })))
 		extra = extra[:most]
