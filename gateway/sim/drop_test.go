@@ -9,7 +9,7 @@ import (
 )
 
 // mostLines is the maximum number of lines with a fixed text that the gateway delivers at the same time in one
-// conversation. The gateway drops further lines.
+// conversation. The gateway drops lines beyond this number.
 const mostLines = 5
 
 // mayDrop reports whether message n may stay without an answer. For example, a later command may have cancelled the

@@ -48,7 +48,7 @@ const (
 	tookEffectLate  exception = "order of a stopped reply whose create took effect after the next reply"
 )
 
-// Exceptions for decisions and history.
+// Exceptions for decisions about tool calls, and for the history.
 const (
 	shownBefore exception = "approved by a word from before a process showed the question anew"
 	memoryMoved exception = "memory of a chat that moved"

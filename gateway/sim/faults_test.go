@@ -31,8 +31,8 @@ const (
 	tooLong     = "too long"
 	nameless    = "no message id"
 	isFrozen    = "can't be edited"
-	isForbidden = "forbidden"    // affects one call only
-	isAuth      = "unauthorized" // affects one call only
+	isForbidden = "forbidden"    // the fault affects one call only
+	isAuth      = "unauthorized" // the fault affects one call only
 	cutLate     = "cut, and the effect comes later"
 	isBad       = "server error for this message" // affects all calls of the same kind for this message, for a time
 )

@@ -112,7 +112,7 @@ func TestNamed(t *testing.T) {
 		name  string
 		s     schedule
 		with  func(s *schedule)
-		want  []string // the visible texts in the private chat
+		want  []string // the expected visible texts in the private chat
 		check func(t *testing.T, w *world)
 	}{
 		{

@@ -43,7 +43,7 @@ func TestNamedTools(t *testing.T) {
 		tools   []string
 		with    func(s *schedule)
 		does    []reaction
-		want    []string // the visible texts in the private chat
+		want    []string // the expected visible texts in the private chat
 		effects int
 		counted string // the situation that must have occurred (see the type counts)
 	}{

@@ -21,7 +21,8 @@ func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 			s := story("no-edit", calling("a0w0x", "a0w1x", change))
 			s.tools, s.kind.caps.Buttons = true, true
 			s.latency, s.approval = 2*time.Second, time.Hour
-			s.reactions = []reaction{{kind: doAlways, after: time.Second, again: 4 * time.Second}} // while the final message is being delivered
+			// The person answers the second time while the bot delivers the final message.
+			s.reactions = []reaction{{kind: doAlways, after: time.Second, again: 4 * time.Second}}
 			s.kills = []kill{{where: afterWrite, n: n, down: s.latency}}
 			perform(t, s)
 		})

@@ -376,7 +376,7 @@ func (k *keeper) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	}
 	return k.store.Listen(ctx, func(s chat.Signal) {
 		if k.l.isCut(cutStore) || k.l.isCut(cutAll) {
-			k.l.w.signalsLost.Add(1) // the caller may hold the mutex
+			k.l.w.signalsLost.Add(1) // atomic, since the caller may hold the mutex
 			return
 		}
 		heard(s)

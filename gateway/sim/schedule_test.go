@@ -265,7 +265,7 @@ func drawSay(t *rapid.T, places int) say {
 		again: rapid.IntRange(0, 3).Draw(t, "again") == 0,
 		user:  "ann",
 	}
-	if s.place == 1 || s.place == 2 { // both are conversations of a group
+	if s.place == 1 || s.place == 2 { // places 1 and 2 are conversations of a group
 		s.user = rapid.SampledFrom([]chat.UserID{"ann", "ben"}).Draw(t, "user")
 	}
 	if rapid.IntRange(0, 15).Draw(t, "stranger") == 0 {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seed is the default seed. The tests play the same schedules each time, perKind of them for each kind of platform, so
-// a new failure is caused by the newest change. `make sim` plays other schedules.
+// The constant seed is the seed that the tests use by default. The tests play the same schedules each time, perKind of
+// them for each kind of platform, so a new failure is caused by the newest change. `make sim` plays other schedules.
 const seed = "20261121"
 
 func TestMain(m *testing.M) {

@@ -44,8 +44,8 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	return false
 }
 
-// interrupts reports whether message n is a question. If the gateway is configured to interrupt, a new question ends
-// the current answer. A yes or no that decided about a tool call is not a question.
+// interrupts reports whether message n is a question, which may interrupt a turn. If the gateway is configured to
+// interrupt, a new question ends the current answer. A yes or no that decided about a tool call is not a question.
 func (w *world) interrupts(n int) bool {
 	m := w.messages[n]
 	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && (m.dropped.IsZero() || m.dropped.After(m.accepted))

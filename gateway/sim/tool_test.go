@@ -43,7 +43,8 @@ func drawCalls(t *rapid.T) (calls []plannedCall) {
 	return calls
 }
 
-// stages splits an answer into stages. At the end of each stage except the last, the model makes tool calls.
+// The method stages splits the deltas of an answer into lists, which are called stages. At the end of each stage except
+// the last, the model makes tool calls.
 func (a answer) stages() (list [][]delta) {
 	begin := 0
 	for i, d := range a.deltas {

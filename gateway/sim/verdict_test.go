@@ -314,8 +314,8 @@ func (r reading) covers(want []string) bool {
 	return (j == i || j < i && r.w.s.style == nasty) && slices.Equal(parts, want[:i])
 }
 
-// coversSome reports whether the messages and then the file show only the first of the wanted words. The rules are
-// those of the method covers.
+// coversSome is like the method covers, but reports whether the messages and then the file show a first part of the
+// wanted words.
 func (r reading) coversSome(want []string) bool {
 	for n := range want {
 		if r.covers(want[:n+1]) {

@@ -70,7 +70,7 @@ type world struct {
 	indicators  int
 	writes      int
 	hooks       []hook
-	paces       map[chat.UserID][]time.Time // times of the counted turns of each person
+	paces       map[chat.UserID][]time.Time // for each person, the times of the turns that count toward the person's limit
 	counted     map[turnsOf]int
 	agreed      int // number of writes that replicas made to coordinate
 	signalsLost atomic.Int64
@@ -191,7 +191,7 @@ func (w *world) happenings() []happening {
 	return list
 }
 
-// happen applies an accident to a chat.
+// The method happen makes an accident happen in a chat.
 func (w *world) happen(a accident) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
