@@ -146,7 +146,7 @@ func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 	})
 }
 
-// A final announces how many calls it needs. Previews and later finals must leave room for these calls.
+// A final announces how many calls it needs. Previews and later finals must leave room for the announced calls.
 func TestReservation(t *testing.T) {
 	limit := perChat(6, time.Minute, 6)
 	ask := func(b *Budget, thread chat.ThreadID, class chat.Class, calls int) *Ticket {

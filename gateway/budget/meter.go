@@ -83,8 +83,8 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	return d
 }
 
-// waitForWindow returns how long to wait until a window of count calls has room for one more call and for the kept
-// calls. At the end of a slowdown, count grows with time. So waitForWindow returns only a short wait, after which the
+// waitForWindow returns how long to wait until a window of count calls has room for one more call and for the kept calls. At
+// the end of a slowdown, the parameter count grows with time. So waitForWindow returns only a short wait, after which the
 // meter calls it again with a larger count.
 func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	over := m.running + len(m.arrived) - (count - kept)

@@ -107,8 +107,9 @@ func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	})
 }
 
-// A process gets a chat back from another process. The process must not use the tokens that its own bucket has gained
-// in the meantime, not even a fraction of a token. The other process may have used these tokens.
+// A process gets a chat back from another process. The process must not use the tokens that its own bucket has gained in the
+// meantime, not even a fraction of a token. The other process may have used the tokens that the bucket of the first process
+// has gained.
 func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, 20*time.Second, 1)
@@ -134,9 +135,9 @@ func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	})
 }
 
-// The test tries the worst cases under the platforms' limits: just before its end, the earlier process used its burst, or all
-// calls of a window. From the first interval on, the next process must make calls at the limit's rate, without longer pauses.
-// If the window is short, the next process assumes that it is full, so the pause may be as long as the window.
+// The test tries the worst cases under the platforms' limits: the earlier process used its burst, or all calls of a window,
+// just before it ended. From the first interval on, the next process must make calls at the limit's rate, without longer
+// pauses. If the window is short, the next process assumes that it is full, so the pause may be as long as the window.
 func TestAssumedCallsAfterTheWorst(t *testing.T) {
 	for _, limit := range []chat.Limit{
 		perChat(20, 20*time.Second, 3), perChat(18, time.Minute, 3), perChat(45, 45*6*time.Second, 10), perChat(5, 5*time.Second, 5),

@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// tier returns a limit like those of Slack: count calls per minute in the whole workspace, of which half may be made as
-// a burst.
+// tier returns a limit like those of Slack. It allows as many calls per minute in the whole workspace as the parameter count
+// says, and half of them as a burst.
 func tier(count int, ops chat.Op) chat.Limit {
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: count, Window: time.Minute, Burst: count / 2}
 }
@@ -139,9 +139,9 @@ func TestRefusalBlocksOnlyItsKinds(t *testing.T) {
 	}
 }
 
-// D4: during steady use, the platform refuses single calls now and then. Each refusal must slow previews down for only
-// a minute, regardless of how many refusals came before. The calls that the platform accepts in between show that its
-// true limit is not lower than the declared limit. (If each refusal came right at the return to the full rate, the true
+// D4: during steady use, the platform refuses single calls now and then. Each refusal must slow previews down for only a
+// minute, regardless of how many refusals came before. The calls that the platform accepts between two refusals show that
+// its true limit is not lower than the declared limit. (If each refusal came right at the return to the full rate, the true
 // limit would seem to be lower.)
 func TestSingleRefusalsAreForgottenEachTime(t *testing.T) {
 	for _, c := range []struct {
