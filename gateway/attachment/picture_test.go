@@ -486,7 +486,7 @@ func FuzzShrink(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		config, _, err := image.DecodeConfig(bytes.NewReader(data))
 		if pixels := config.Width * config.Height; err == nil && pixels > 1<<20 && pixels <= maxPixels {
-			return // such pictures would only be slow; larger ones are refused at once, so they are tested
+			return // decoding such pictures would only be slow; larger ones are refused at once, so they are tested
 		}
 		p, err := Shrink(t.Context(), data)
 		switch {

@@ -31,8 +31,8 @@ const (
 	maxHeavy      = 4                // maximum number of questions whose attachments are in memory at the same time
 )
 
-// Decoding a picture takes up to 200 MB, and reading a document takes less. Because of this memory, only one picture or
-// document is decoded at a time.
+// Decoding a picture takes up to 200 MB, and reading a document takes less. Because of this use of memory, only one
+// picture or document is decoded at a time.
 const maxDecoding = 1
 
 // Fetch returns the content of an attachment, at most limit bytes. If the content is longer than limit, the error wraps
