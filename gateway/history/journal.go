@@ -17,7 +17,7 @@ type Steps interface {
 }
 
 // Journal records what a turn does, so that another process can continue it. Journal implements agent.Journal.
-// Goroutines other than the one that runs the model may call only Changed.
+// Goroutines other than the one that runs the model may call only the method Changed.
 type Journal struct {
 	store   Steps
 	turn    string

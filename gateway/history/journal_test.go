@@ -79,7 +79,7 @@ func TestReadStoredJournal(t *testing.T) {
 	}
 }
 
-// The test writes a journal and reads it again. The result must equal what was written.
+// The test writes a journal and reads it again. The journal that the test reads must equal the journal that it wrote.
 func TestJournal(t *testing.T) {
 	s := &steps{}
 	earlier := history.Replay{Changing: []string{"0"}, Usage: []agent.ModelUsage{{Model: "m", Calls: 1}}}
