@@ -23,8 +23,9 @@ type Limits struct {
 // stops two programs that answer each other forever.
 const maxTurns = 30
 
-// maxMeters bounds the memory of a Meter. If a Meter knows maxMeters people and a new person asks something, the Meter
-// first forgets the people without a turn in the last minute. The same applies to conversations.
+// maxMeters bounds the memory of a Meter. If a Meter knows maxMeters people and a new person asks something, the Meter first
+// forgets the people without a turn in the last minute. A Meter that knows maxMeters conversations forgets conversations in
+// the same way.
 const maxMeters = 4096
 
 // Verdict says whether a turn may begin, or which limit it would exceed.

@@ -118,9 +118,9 @@ func (d *Policy) changeCount() int {
 	return d.changes
 }
 
-// replace applies the state that was read from the store. Its parameter changes is what changeCount returned before the
-// state was read. If this process has made a change since then, replace applies nothing and returns false: the state
-// may lack that change.
+// replace applies the state that was read from the store. The parameter changes is the number that changeCount returned
+// before the state was read. If this process has made a change since that call of changeCount, replace applies nothing
+// and returns false: the state may lack that change.
 func (d *Policy) replace(changes int, admitted []chat.Admission, requests []chat.PairingRequest, moves []chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

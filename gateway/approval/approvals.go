@@ -102,7 +102,7 @@ func (a *Approvals) Waiting() bool { return a.open("") != nil }
 
 // Find returns the open proposal that a person's answer refers to, or nil. If id is empty, Find returns the proposal
 // that was open when the person answered. A message that the person wrote before the question was asked does not answer
-// the question. A restarted process may read such a message after the question.
+// the question. A restarted process may read a message from before the question only after it has asked the question.
 func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	if p := a.open(id); p != nil && (id != "" || !p.Asked.After(said)) {
 		return p

@@ -59,7 +59,7 @@ func wordsOf(list string) []string {
 	return words
 }
 
-// beginning returns the word of a list with which a text begins.
+// The function beginning returns the word of a list with which a text begins.
 func beginning(text string, words []string) (string, bool) {
 	for _, w := range words {
 		if rest, ok := strings.CutPrefix(text, w); ok && (rest == "" || rest[0] == ' ') {
