@@ -225,8 +225,8 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 }
 
 // An approval applies only to the version of the tool that people saw. After the tool has changed, neither an answer to an
-// earlier question nor a permanent approval may count. This must hold even if the daemon was restarted between the question
-// and the answer.
+// earlier question nor a permanent approval may count. The earlier answer must not count even if the daemon was restarted
+// after the question.
 func TestChangedToolNeedsANewApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

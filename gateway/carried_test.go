@@ -56,8 +56,8 @@ func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 	}
 }
 
-// A process dies after a tool call, and the next process closes the answer because it is too old. People must be told
-// which calls were carried out.
+// A process dies after a tool call, and the next process closes the answer because the answer is too old. People must
+// be told which calls were carried out.
 func TestBrokenAnswerListsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -63,8 +63,8 @@ func (l *lab) openMoody(t *testing.T) *moody {
 	return m
 }
 
-// A person decides about a tool call just before the time limit ends, and the store is slow. Only one of these two
-// events may decide the call: the first one.
+// A person decides about a tool call just before the time limit ends, and the store is slow. Only the event that comes first,
+// the decision or the time limit, may decide the call.
 func TestDecisionAtTheTimeLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow func(*moody)
@@ -120,7 +120,7 @@ func TestDecidedCallIsNotOpen(t *testing.T) {
 }
 
 // People must approve each read-only call that needs approval, because they decide about the content of each call. So a
-// permanent approval of the tool must not cover such calls.
+// permanent approval of the tool must not cover its read-only calls.
 func TestAlwaysDoesNotCoverReadOnlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -211,8 +211,8 @@ func TestAlwaysByAnAdminAppliesToTheAsker(t *testing.T) {
 	})
 }
 
-// A person sends /approve before a question for approval is asked, but the actor reads the command only afterwards. The
-// command must not answer this question.
+// A person sends /approve before a question for approval is asked, but the actor reads the command only afterwards. This
+// command must not answer the question that the bot asked later.
 func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

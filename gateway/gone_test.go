@@ -9,8 +9,8 @@ import (
 	"telex/agent/tool"
 )
 
-// After a restart, a tool no longer exists, and a person presses a button of the question about its call. The press
-// must take effect at once, without waiting for the tool. A "no" must be stored as the person's refusal.
+// After a restart, a tool no longer exists, and a person presses a button below the question about a call of this tool.
+// The press must take effect at once, without waiting for the tool. A "no" must be stored as the person's refusal.
 func TestQuestionOfAMissingTool(t *testing.T) {
 	for name, tt := range map[string]struct{ press, decision, told string }{
 		"denied":   {"deny:", "decision=denied by=tg:user:7", "the person denied this call"},

@@ -275,7 +275,7 @@ func (p *platform) sees() []string {
 type script struct {
 	mu    sync.Mutex
 	turns []agent.Turn
-	ended []error // for each turn: why its context had ended when the turn ended; nil: it had not ended
+	ended []error // for each turn: why its context had ended when the turn ended; nil: the context had not ended
 	// answers contains the answer to each user message. The default is "re: " and the message.
 	answers     map[string]string
 	stop        map[string]agent.StopReason // the reason with which the turn fails after the answer's words

@@ -264,7 +264,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			h.say(t, byPerson("9", "1", "Ann", "a"))
 			later(2 * time.Second)
 			unaddressed("9", "b", true)
-			h.say(t, byPerson("7", "1", "Ann", "c")) // the first message of another thread; the next one there comes during its answer
+			h.say(t, byPerson("7", "1", "Ann", "c")) // the first message of another thread; the next one comes while it is answered
 			early := byPerson("7", "1", "Ann", "d")
 			early.Addressed, early.Follows = false, true
 			later(100 * time.Millisecond)

@@ -258,8 +258,8 @@ func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// A process dies while an approved tool call runs. The turn of such a call no longer waits for a person, so the next
-// process must close the turn if the turn is too old.
+// A process dies while an approved tool call runs. The turn of a call that has begun no longer waits for a person, so the
+// next process must close the turn if the turn is too old.
 func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

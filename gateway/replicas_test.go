@@ -425,8 +425,8 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	})
 }
 
-// An adapter must always know how many replicas receive. The adapter uses this number to slow down its reading of
-// missed messages, and to keep a resource, such as a webhook, that another replica still needs.
+// An adapter must always know how many replicas receive. The adapter uses the number of receiving replicas to slow down its
+// reading of missed messages, and to keep a resource, such as a webhook, that another replica still needs.
 func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {

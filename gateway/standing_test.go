@@ -92,7 +92,8 @@ func TestReplicasThatAllReceive(t *testing.T) {
 	})
 }
 
-// Only some of the replicas have an endpoint in their configuration. The endpoint's chats must go to one of these replicas.
+// Only some of the replicas have an endpoint in their configuration. The endpoint's chats must go to one of the replicas
+// that have the endpoint.
 func TestReplicaWithoutTheEndpointPassesItsChatsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var options []gateway.Options

@@ -15,8 +15,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// A person stops an answer. The configured mark must appear below the visible text of the answer, and the model must
-// read this text without the mark.
+// A person stops an answer. The configured text for stopped answers must appear below the visible text of the answer, and the
+// model must read the answer without it.
 func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
@@ -51,8 +51,8 @@ func TestAnAnswerThatShowedNothingIsNotMarked(t *testing.T) {
 	})
 }
 
-// A shutdown interrupts an answer, which must then show the mark of a stopped answer. The next process must complete
-// the answer and remove the mark.
+// A shutdown interrupts an answer, below which people must then see "(stopped)". The next process must complete the answer
+// and remove the text "(stopped)".
 func TestAnAnswerIsMarkedWhileTheDaemonIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -71,7 +71,7 @@ func TestAnAnswerIsMarkedWhileTheDaemonIsDown(t *testing.T) {
 	})
 }
 
-// A person sends /new during an answer. The ended answer must show the mark of a stopped answer, too.
+// A person sends /new during an answer. People must see "(stopped)" below the ended answer.
 func TestAnAnswerThatNewEndsIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -104,8 +104,8 @@ func toldOnce(t *testing.T, when string, sees []string) {
 	}
 }
 
-// A person edits a question, so its answer starts over, and then stops the answer. People must be told exactly once
-// that the answer was stopped.
+// Because a person edits a question, its answer starts over; then the person stops the answer. People must be told exactly
+// once that the answer was stopped.
 func TestStopAfterAnEditIsMarkedOnce(t *testing.T) {
 	for shown := time.Duration(0); shown < 1300*time.Millisecond; shown += 50 * time.Millisecond {
 		for after := time.Duration(0); after < 250*time.Millisecond; after += 15 * time.Millisecond {

@@ -22,7 +22,7 @@ func (l *lab) used(t *testing.T) chat.Used {
 	return u
 }
 
-// A tool call waits for approval, and one or two processes die or stop meanwhile. The usage up to this call must be
+// A tool call waits for approval, and one or two processes die or stop meanwhile. The usage up to the tool call must be
 // counted exactly once.
 func TestUsage_whileAnApprovalWaits(t *testing.T) {
 	for _, how := range []string{"killed", "killed twice", "stopped", "too late"} {

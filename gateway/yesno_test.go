@@ -75,7 +75,7 @@ func TestAnotherMessageDuringAQuestion(t *testing.T) {
 }
 
 // While a question for approval is open, the bot tells the asker what happens to further messages. The bot must not
-// tell this to other people in a group, nor to an asker who only pressed a button or sent a command.
+// send such a line to other people in a group, nor to an asker who only pressed a button or sent a command.
 func TestOnlyTheAskerIsToldOfAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
