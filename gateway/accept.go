@@ -22,7 +22,7 @@ type Inbox interface {
 	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
 	// Resume returns the position from which the endpoint resumes receiving messages.
 	Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error)
-	// Drop records that these messages will get no answer.
+	// Drop stores the fact that these messages will get no answer.
 	Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error
 	// Pending returns the accepted messages that still wait for an answer and belong to no unfinished turn, oldest first.
 	Pending(ctx context.Context) ([]chat.Pending, error)

@@ -355,7 +355,7 @@ func (a *actor) person(in chat.Inbound) chat.Person {
 	return chat.Person{Endpoint: a.conversation.Endpoint, User: in.Sender.ID}
 }
 
-// drop records in the store that these messages get no answer.
+// The method drop records in the store that these messages get no answer.
 func (a *actor) drop(messages ...chat.Inbound) {
 	a.unmark(messages...)
 	var ids []chat.MessageID

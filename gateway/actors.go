@@ -8,8 +8,9 @@ import (
 	"telex/internal/chat"
 )
 
-// wake calls give, which passes work to a conversation's actor. If the conversation has no actor, wake starts one. While
-// the gateway is stopping, wake starts no actor and returns false, because the next process handles the stored messages.
+// wake calls the parameter give, a function that passes work to a conversation's actor. If the conversation has no
+// actor, wake starts one. While the gateway is stopping, wake starts no actor and returns false, because the next
+// process handles the stored messages.
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -86,7 +86,7 @@ func codeBlock(text string) string {
 // inCode returns Markdown that shows one line literally: nothing in it becomes a link, a mention or a command.
 func inCode(line string) string {
 	mark := backticks(line, 1)
-	if len(mark) > 1 { // spaces keep the backticks of line apart from those of mark
+	if len(mark) > 1 { // spaces separate the backticks inside the line from the delimiters
 		line = " " + line + " "
 	}
 	return mark + line + mark

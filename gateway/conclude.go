@@ -149,8 +149,9 @@ func (a *actor) stopped(t *turn) {
 	}
 }
 
-// confirmStop answers a /stop command, unless people see that the reply has stopped. After the context deliveries has ended,
-// confirmStop can store nothing. The /stop command then stays in the store, and the next process stops the reply again.
+// confirmStop answers a /stop command, unless people see that the reply has stopped. After the context Gateway.deliveries
+// has ended, confirmStop can store nothing. The /stop command then stays in the store, and the next process stops the reply
+// again.
 func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	switch {
 	case a.g.deliveries.Err() != nil:
@@ -187,9 +188,9 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 // below it says why.
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
-// The method repeated handles a stored message that an adapter delivers again. If the message is already answered, this
-// method tells the adapter that it is. The adapter may not know that the message is answered, because an earlier process may
-// have died after the answer and before it told the adapter.
+// The method repeated handles a stored message that an adapter delivers again. If the message is already answered, the
+// method repeated tells the adapter that the message is answered. The adapter may not know that the message is answered,
+// because an earlier process may have died after the answer and before it told the adapter.
 func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	concluder := e.account().concluder
 	if concluder == nil {

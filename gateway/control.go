@@ -17,10 +17,10 @@ import (
 // Histories deletes parts of conversations.
 type Histories interface {
 	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries that an older
-	// version of telex stored belong to no turn. Among such entries, the newest message of a person and all entries after it
-	// count as one turn. The parameter says is the turn that tells people the result. Undo begins the turn in the parameter says
-	// in the same transaction, as Begin does, so that the command /undo does not run again after a crash. If the parameter says
-	// has no id, Undo begins no turn.
+	// version of telex stored belong to no turn. Among entries that belong to no turn, the newest message of a person and all
+	// entries after it count as one turn. The parameter says is the turn that tells people the result. Undo begins the turn in
+	// the parameter says in the same transaction, as Begin does, so that the command /undo does not run again after a crash. If
+	// the parameter says has no id, Undo begins no turn.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
 	// Forget deletes the history entries and the summary of a conversation, but keeps the chosen model. If a turn runs
 	// while Forget is called, the turn adds only its usage when it ends, and no entries.
@@ -101,7 +101,8 @@ func answersCommand(rec chat.Turn) bool {
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
 // The method leave ends a turn that an earlier process began. The turn's reply gets no further text. The parameter g is what
-// the turn adds to the history. leave ignores g if the turn is void or has already stored its entries.
+// the turn adds to the history. The method leave ignores g if the field Void of the turn is set, or if the turn has already
+// stored its entries.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e, _ := a.known(rec)
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
@@ -160,8 +161,9 @@ func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
 	}
 }
 
-// undo removes the last question and its answer from the history. If the last answer is still in progress, undo stops it.
-// Turns that wait to be resumed are newer than the running turn, so the method undo first tries to undo one of those.
+// undo removes the last question and its answer from the history. If the last answer is still in progress, the method undo
+// stops the answer. Turns that wait to be resumed are newer than the running turn, so the method undo first tries to undo one
+// of those.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
@@ -275,8 +277,8 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	return a.g.store.histories.Erase(a.g.deliveries, a.conversation, u)
 }
 
-// fail logs the failure of a command and tells the sender about it. If this process has lost its lease, fail neither
-// logs the failure nor tells the sender.
+// fail logs the failure of a command and tells the sender about it. If this process has lost its lease, the method fail
+// neither logs the failure nor tells the sender.
 func (a *actor) fail(in chat.Inbound, what string, err error) {
 	if a.g.CheckLease(err) {
 		return

@@ -111,8 +111,8 @@ type Gateway struct {
 	receivers sync.WaitGroup
 	receiving context.Context //nolint:containedctx // context of Run; nil before Run
 
-	// Two contexts last longer than Run's ctx. At a shutdown, the context turns ends when the time in which running
-	// turns may finish is over. The context deliveries ends after the whole grace period.
+	// Two contexts last longer than Run's ctx. At a shutdown, the context in the field turns ends when the time for running
+	// turns is over. The context in the field deliveries ends after the whole grace period.
 	turns, deliveries context.Context //nolint:containedctx // the gateway ends these contexts; no caller does
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits

@@ -30,8 +30,8 @@ const (
 	leaveEvery = 100 * time.Millisecond
 	// workWait is the timeout of one attempt to handle signals, to forward work to other replicas, or to give work up.
 	workWait = 10 * time.Second
-	// maxOrphans is the maximum number of dead replicas' chats that a replica takes over at once. The maximum leaves some
-	// of these chats to the other living replicas.
+	// maxOrphans is the maximum number of dead replicas' chats that a replica takes over at once. The maximum leaves some of a
+	// dead replica's chats to the other living replicas.
 	maxOrphans = 64
 )
 
@@ -301,7 +301,7 @@ func (m *member) hasSuccessor() bool {
 	return peers != nil && slices.ContainsFunc(*peers, func(r chat.Replica) bool { return r.ID != m.id && !r.Leaving })
 }
 
-// leave tells the other replicas that this replica is about to stop.
+// The method leave tells the other replicas that this replica is about to stop.
 func (m *member) leave(ctx context.Context) {
 	m.leaving.Store(true)
 	m.renew(ctx)

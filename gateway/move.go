@@ -31,7 +31,7 @@ func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID
 	return g.moved(ctx, e, from, to)
 }
 
-// moved moves the stored data of a chat, its access rules and its running actors to the chat's new id.
+// The method moved moves the stored data of a chat, its access rules and its running actors to the chat's new id.
 func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if err := g.store.chats.Move(ctx, e.ID, from, to); err != nil {
 		g.CheckLease(err)

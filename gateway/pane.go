@@ -51,8 +51,8 @@ func CheckText(key, text string) error {
 // questions below the greeting.
 func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.texts()[TextGreeting]) }
 
-// The method opened suggests questions to a person who opened the pane on a platform whose pane has no threads. It stores
-// nothing, because the platform reports each opening, and the same questions may be shown again.
+// The method opened suggests questions to a person who opened the pane on a platform whose pane has no threads. The method
+// opened stores nothing, because the platform reports each opening, and the same questions may be shown again.
 func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	g.wake(c, func(a *actor) {
 		a.orders = append(a.orders, func() {
@@ -95,7 +95,7 @@ func firstLine(text string) string {
 }
 
 // The method rest removes the typing indicator at the end of a turn, on platforms that do not remove the indicator themselves.
-// A platform with an Idler also shows that the bot has finished its work.
+// A platform whose adapter implements Idler also shows that the bot has finished its work.
 func (a *actor) rest(to chat.Target) {
 	if a.endpoint.account().idler == nil || a.g.deliveries.Err() != nil {
 		return

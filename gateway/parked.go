@@ -73,7 +73,7 @@ func (a *actor) park() {
 	a.guard(nil, func() { a.detach(t) })
 }
 
-// detach applies the effects of a parked turn on its conversation, in the same order as conclude. The turn's end is
+// detach applies the effects of a parked turn on its conversation, in the same order as the method conclude. The turn's end is
 // stored before /stop is answered: if the process dies after the answer, the next process must not run the turn again.
 func (a *actor) detach(t *turn) {
 	a.queue.Reclaim(&t.offers)
@@ -104,7 +104,8 @@ func (a *actor) storeParked(t *turn) {
 }
 
 // collect concludes the parked turns whose delivery has ended. A message that the bot sends removes a draft from the chat. If
-// such messages were sent while the running turn's reply was a draft, collect lets the reply send its draft again.
+// a parked reply sent such a message while the running turn's reply was a draft, collect lets the running reply send its draft
+// again.
 func (a *actor) collect() {
 	for i := 0; i < len(a.parked); {
 		t := a.parked[i]

@@ -20,11 +20,11 @@ type Platform interface {
 	preview.Sender
 	// Capabilities always returns the same value.
 	Capabilities() chat.Capabilities
-	// Run receives messages until ctx ends, and passes each message to accept. The first message is the one after the position
-	// in the parameter from. accept returns nil when the message is stored or permanently refused. Run may acknowledge a message
-	// to the platform only after accept has returned nil. If an update is invalid, Run must continue with the next update. Run
-	// returns ctx's error if ctx has ended. If the connection failed, Run returns a *chat.SendError, and the caller calls Run
-	// again.
+	// Run receives messages until ctx ends, and passes each message to the parameter accept. The first message is the one after
+	// the position in the parameter from. accept returns nil when the message is stored or permanently refused. Run may
+	// acknowledge a message to the platform only after accept has returned nil. If an update is invalid, Run must continue with
+	// the next update. Run returns ctx's error if ctx has ended. If the connection failed, Run returns a *chat.SendError, and
+	// the caller calls Run again.
 	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 }
 
@@ -122,10 +122,10 @@ type Learner interface {
 	// Before a search, the gateway calls Learn with messages that are known to exist. Several calls of Learn may contain
 	// the same message. Learn does not block.
 	Learn(known []chat.MessageRef)
-	// The gateway calls Forget, between two searches, when this process has lost its lease. The process may then have sent
-	// messages whose ids it could not store. The next owner of the chat continues their turns as after a crash, so a search must
-	// be able to find these messages. Forget makes the adapter forget the messages that Learn has not named. Forget does not
-	// block.
+	// The gateway calls Forget, between two searches, when this process has lost its lease. A process that has lost its lease
+	// may have sent messages whose ids it could not store. The next owner of the chat continues the turns of such messages as
+	// after a crash, so a search must be able to find the messages. Forget makes the adapter forget the messages that Learn has
+	// not named. Forget does not block.
 	Forget()
 }
 

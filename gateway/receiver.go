@@ -65,9 +65,10 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 }
 
 // The method fails reports whether this replica has failed to receive from an endpoint for so long that another replica
-// should receive. Usually, another replica should receive after yieldAfter. On some platforms, only the receiver can answer
-// (Capabilities.ReceiverAnswers), so nobody knows which other replica can reach the platform. On such a platform, another
-// replica should receive after restFor. Each replica then tries to receive for as long as the replica before it rests.
+// should receive. Usually, another replica should receive after this replica has failed for yieldAfter. On some platforms,
+// only the receiver can answer (Capabilities.ReceiverAnswers), so nobody knows which other replica can reach the platform.
+// On a platform where only the receiver can answer, another replica should receive after this replica has failed for
+// restFor. Each replica then tries to receive for as long as the replica before it rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor

@@ -239,8 +239,8 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	return g
 }
 
-// The method known returns the ending of a turn that an earlier process began. It returns false if the turn must run again,
-// because its ending is not stored.
+// The method known returns the ending of a turn that an earlier process began. The method known returns false if the turn must
+// run again, because its ending is not stored.
 func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	if rec.State != chat.TurnDecided {
 		return preview.Ending{Keep: true, Stopped: true}, rec.Void
@@ -286,7 +286,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 }
 
 // The method late checks whether a message has waited too long, or whether maxRuns earlier processes died while they answered
-// the message. In both cases, the method late answers the message with a note and returns true.
+// it. The method late answers such a message with a note instead of an answer, and returns true.
 func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= maxRuns:
@@ -305,9 +305,9 @@ func (a *actor) handOver(t *turn) {
 	a.handed = append(a.handed, t.id)
 }
 
-// recall reads from the store the turns that this process has left to the next process. Before this process ends, a
-// message such as /stop or the press of a button may still arrive for one of these turns. recall returns false if it
-// can't read the turns.
+// recall reads from the store the turns that this process has left to the next process. Before this process ends, a message
+// such as /stop or the press of a button may still arrive for a turn that is left to the next process. recall returns false if
+// it can't read the turns.
 func (a *actor) recall() bool {
 	if len(a.handed) == 0 {
 		return true

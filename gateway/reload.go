@@ -29,7 +29,7 @@ var (
 	errOtherKind  = errors.New("its adapter is of another kind")
 )
 
-// prepared contains options that were checked. The method apply makes these options the current ones.
+// prepared contains options that were checked. The method apply makes prepared options the current ones.
 type prepared struct {
 	configured
 	accounts map[chat.EndpointID]*account
@@ -165,8 +165,8 @@ func (g *Gateway) stopOne(e *endpoint) {
 	g.stopReceiving(func(other *endpoint) bool { return other == e })
 }
 
-// stopReceiving makes all endpoints for which the parameter which returns true stop receiving at the same time. It
-// waits until these endpoints have stopped. The caller holds the mutex reloading.
+// stopReceiving makes all endpoints for which the parameter which returns true stop receiving at the same time.
+// stopReceiving waits until these endpoints have stopped. The caller holds the mutex reloading.
 func (g *Gateway) stopReceiving(which func(*endpoint) bool) {
 	var stopped sync.WaitGroup
 	for _, e := range g.known {

@@ -18,11 +18,11 @@ import (
 // are Begin, Join, Decide, Cut, End, Release, Record, Note, Drop, Revise, Undo, Forget, Erase, Choose and Consent. The writes
 // that need only the lease are Remember, ForgetFact, ForgetFacts, SavePairingRequest, Admit, Revoke, CountTurn and Move.
 //
-// Two writes need no lease, because their data stays true even without a lease, and no other replica stores the same
-// data. SaveBlock stores a rate-limit block, the time until which a platform refuses calls. All replicas must know this
-// time, and SaveBlock never shortens a stored block. SaveExchange stores an answer of the HTTP API and its usage. A
-// request of the HTTP API belongs to the process with the client's connection, and no other process takes the request
-// over. An operator's deletions need no lease either.
+// Two writes need no lease, because their data stays true even without a lease, and no other replica stores the same data.
+// SaveBlock stores a rate-limit block, the time until which a platform refuses calls. All replicas must know when the block
+// ends, and SaveBlock never shortens a stored block. SaveExchange stores an answer of the HTTP API and its usage. A request of
+// the HTTP API belongs to the process with the client's connection, and no other process takes the request over. An operator's
+// deletions need no lease either.
 //
 // Accept stores a message even if another replica owns the chat. Accept fails with chat.ErrLost if the lease of this replica
 // is over, or if another live replica is the endpoint's receiver. If Accept did not fail, a replica that is no longer the

@@ -42,8 +42,8 @@ func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbou
 	return nil
 }
 
-// The method tell passes a message that is not stored, such as an edit, to the actor of a conversation. It returns
-// false if the conversation has no actor.
+// The method tell passes a message that is not stored, such as an edit, to the actor of a conversation. The method tell
+// returns false if the conversation has no actor.
 func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,8 +91,8 @@ func (a *actor) revise(in chat.Inbound) {
 	}
 }
 
-// The function edit replaces the text of a question by its edited text. It returns false if the edit must be ignored or
-// does not change the text.
+// The function edit replaces the text of a question by its edited text. The function edit returns false if the edit
+// must be ignored or does not change the text.
 func edit(m *chat.Inbound, edited chat.Inbound) bool {
 	command := strings.HasPrefix(edited.Text, "/") // an edit must not turn a question into a command
 	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || command || len(edited.Text) > maxText {

@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// past reads the history of the conversation. If the store fails, past tries again for up to unsavedAfter, because a
-// restart of the database takes only a short time.
+// The method past reads the history of the conversation. If the store fails, this method tries again for up to unsavedAfter,
+// because a restart of the database takes only a short time.
 func (a *actor) past() (history.History, error) {
 	for began := time.Now(); ; pause(a.g.deliveries, firstWriteRetry) {
 		h, err := history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)

@@ -57,8 +57,8 @@ func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
 	return slices.Compact(list)
 }
 
-// countForwarded counts those of the given messages that another replica received. Take has returned these messages to
-// this replica.
+// countForwarded counts those of the given messages that another replica received. The method Take has returned the
+// given messages to this replica.
 func (m *member) countForwarded(messages []chat.Pending) {
 	for _, p := range messages {
 		if !m.accepted.Remove(replica.Key(p.Conversation, p.Message)) {

@@ -127,8 +127,8 @@ func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, erro
 	return taken, m.store.Free(ctx, true, foreign...)
 }
 
-// The method take takes new work from the store and passes it to the actors. It may also take over chats without an owner; the
-// parameter orphans is the maximum number of such chats.
+// The method take takes new work from the store and passes it to the actors. The method take may also take over chats without
+// an owner; the parameter orphans is the maximum number of such chats.
 func (m *member) take(ctx context.Context, orphans int) error {
 	taken, err := m.store.Take(ctx, m.taken+1, orphans)
 	if err != nil {
@@ -173,8 +173,8 @@ func (m *member) take(ctx context.Context, orphans int) error {
 }
 
 // The method give passes a new message to the actor of its conversation. If the conversation has no actor, the method give
-// starts one. It returns false for an edit or a deletion without an actor, because such a message matters only for an active
-// conversation. It also returns false if no actor may start because the gateway is stopping.
+// starts one. The method give returns false for an edit or a deletion without an actor, because such a message matters only
+// for an active conversation. The method give also returns false if no actor may start because the gateway is stopping.
 func (g *Gateway) give(p chat.Pending) bool {
 	p.Message = g.adopt(p.Message, p.Conversation.Endpoint)
 	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
@@ -213,7 +213,7 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// forgetUndone removes the replies in chats that this process has given up from the map Gateway.undone. The next owner of a
+// forgetUndone removes from the map Gateway.undone the replies in chats that this process has given up. The next owner of a
 // chat delivers the chat's undelivered replies.
 func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	g.mu.Lock()
