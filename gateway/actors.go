@@ -45,7 +45,7 @@ func (g *Gateway) isActive(c chat.Conversation) bool {
 	return g.actors[c] != nil
 }
 
-// A throttle limits how often a sender gets the line about the limit.
+// The method take empties the inbox and the orders of an actor, and returns them.
 func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

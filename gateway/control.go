@@ -60,8 +60,8 @@ func (a *actor) stop(m queue.Message) {
 
 // clear drops the queued messages, and ends the turns in the field left without running them again. If an earlier process has
 // shown text of a reply to one of these turns, the text stays. clear still delivers an answer that is already stored, if the
-// turn answers a command or began after the given time. clear reports whether it has added, below a text that people see, the
-// note that the answer was stopped.
+// turn answers a command or began after the given time. clear reports whether people see a text below which
+// the bot now adds the stop mark.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {

@@ -30,8 +30,8 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 		clear(row)
 		addLine(row, lines.Pix[y%band*lines.Stride:][:4*sw], sw, w)
 		to := y * h / sh
-		// The number of rows of cells of this line of src that belong to the current line of dst. The other rows of cells in
-		// this line of src belong to the next line of dst.
+		// here is the number of rows of cells of this line of src that belong to the current line of dst. The other rows of
+		// cells of this line of src belong to the next line of dst.
 		here := min(h, (to+1)*sh-y*h)
 		for i, v := range row {
 			sums[i] += v * uint64(here)

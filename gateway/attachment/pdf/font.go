@@ -12,7 +12,7 @@ type font struct {
 	utf16    bool              // codes are UTF-16
 	mapped   map[int]string    // text of each code, from the font's ToUnicode table
 	encoding *[256]rune        // characters of the one-byte codes that the map mapped does not contain
-	named    map[int]rune      // characters of the codes that encoding maps to another character
+	named    map[int]rune      // characters that the font itself gives to some codes; they replace those of encoding
 	widths   map[int]float64   // widths of codes, in units of the text's size
 	missing  float64           // the width of codes that are not in widths
 	standard func(int) float64 // the widths of a font that the file does not contain
