@@ -95,7 +95,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 			}
 		case <-ended:
 			return false
-		case <-urged: // the question needs a new ticket, because its call has a higher chat.Class
+		case <-urged: // the question needs a new ticket, because its call is more urgent (see chat.Class)
 			return false
 		case <-r.cutShort():
 			return false

@@ -12,7 +12,7 @@ import (
 // creates no message only to show the stop mark. If the next process continues the answer, it edits the message to
 // remove the stop mark. If the platform returned no id for the message, the message keeps its stop mark.
 
-// markAt returns the index of the part that shows the stop mark "(stopped)". markAt returns false if no part shows it.
+// markAt returns the index of the part that shows the stop mark. markAt returns false if no part shows it.
 func (s *state) markAt() (int, bool) {
 	if s.ending == nil || !s.ending.Stopped || s.cfg.StopMark == "" {
 		return 0, false
@@ -28,8 +28,7 @@ func (s *state) markAt() (int, bool) {
 	return 0, false
 }
 
-// marked returns display d of part i. If part i must show the stop mark "(stopped)" and has room for it, marked adds
-// the stop mark.
+// marked returns display d of part i. If part i must show the stop mark and has room for it, marked adds the stop mark.
 func (s *state) marked(i int, d display) display {
 	if at, ok := s.markAt(); ok && at == i && s.fits(s.withMark(d.body.rendered)) {
 		d.mark = s.cfg.StopMark
@@ -37,7 +36,7 @@ func (s *state) marked(i int, d display) display {
 	return d
 }
 
-// withMark returns body with the stop mark "(stopped)" below it.
+// withMark returns body with the stop mark below it.
 func (s *state) withMark(body markup.Rendered) markup.Rendered {
 	return s.join(body, s.dialect.Render(markup.Piece{Text: s.cfg.StopMark}))
 }

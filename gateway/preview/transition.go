@@ -55,7 +55,7 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 			// The platform refuses to repeat an edit that it accepted before, so don't try again.
 			m.foreignEdits = time.Time{}
 			return
-		case a.mark != "": // the stop mark "(stopped)" may be the cause of the failure, so repeat the call without it
+		case a.mark != "": // the stop mark may be the cause of the failure, so repeat the call without it
 			s.cfg.StopMark = ""
 			return
 		case a.creates() && m.attempt.resolution == byKey && s.can(chat.OpFind):
