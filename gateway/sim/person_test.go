@@ -21,7 +21,7 @@ type mixUp uint8
 const (
 	noMixUp      mixUp = iota
 	foundByOther       // the search took this message for a message of another reply with the same text
-	takenByOther       // the search, which makes edits, replaced this message's text, because its id was not known yet
+	takenByOther       // a search, which makes edits, replaced the text of this message, whose id was not known yet
 )
 
 // message is one message in a chat, with all versions that a person saw.

@@ -408,8 +408,8 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 	return taken, err
 }
 
-// The method given records that a replica has received messages from the store. The replica calls given only after it
-// got the store's response.
+// The method given records that a replica has received messages from the store. The simulation calls
+// given only if the replica got the store's response.
 func (w *world) given(list []chat.Pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

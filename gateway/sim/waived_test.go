@@ -10,8 +10,7 @@ import (
 // judgeWaived checks the words of a reply whose text is not compared as a whole (see waived). A word of the final text
 // may only be invisible for one of these reasons: a create call with this word had an unknown outcome or got no message
 // id, a call with this word was refused, or wordsOnScreen excuses the word. A word may be visible twice only if it
-// belongs to a call that failed or has an unknown outcome, to a message that this call should have changed or replaced,
-// or to a surplus message.
+// belongs to one of these calls, to a message that such a call should have changed or replaced, or to a surplus message.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {
