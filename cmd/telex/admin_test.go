@@ -53,7 +53,7 @@ func fetch(t *testing.T, url, token string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// scrape returns all values of /metrics. The keys of the map are the names with their labels.
+// scrape returns all values of /metrics. The keys of the returned map are the names of the metrics with their labels.
 func scrape(t *testing.T, base, token string) map[string]float64 {
 	t.Helper()
 	status, text := fetch(t, base+"/metrics", token)
@@ -215,7 +215,7 @@ func TestProbesOfADaemon(t *testing.T) {
 }
 
 // The status page shows that an answer grows. The page shows the text of the answer only if the configuration allows
-// that.
+// the page to show it.
 func TestStatusPageOfADaemon(t *testing.T) {
 	t.Parallel()
 	for _, showText := range []bool{false, true} {

@@ -27,8 +27,8 @@ func beginParty(bench *workbench, n network, model remote, person int, name stri
 }
 
 // The daemon is killed while it waits for a person's approval. The person presses the approval button, which the killed
-// process showed, before or after the next process starts. In either case, the approved tool must run once, and the
-// answer must end in the same message.
+// process showed, before or after the next process starts. Whenever the person presses the button, the approved tool
+// must run once, and the answer must end in the same message.
 func TestKilledWhileAProposalWaits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -38,8 +38,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	for _, n := range networks {
 		places = append(places, beginParty(bench, n, model, 1, n.name+", pressed after"))
 	}
-	// Telegram keeps a button press for the next process. Discord and Slack do not keep a press, and tell the person at
-	// once that the bot is offline.
+	// Telegram keeps a button press for the next process. Discord and Slack do not keep a button press, and tell the
+	// person at once that the bot is offline.
 	away := beginParty(bench, networks[0], model, 2, "telegram, pressed before")
 	asked := make(map[*place]post)
 	for _, p := range append(places, away) {

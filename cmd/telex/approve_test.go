@@ -19,7 +19,7 @@ const (
 	saysAll    = saysFirst + "\n\n" + saysSecond + "\n\n" + saysLast
 )
 
-// Lines that people see between these texts.
+// Lines that people see between the texts of the model.
 const (
 	countsStock = "desk: Count what is there"
 	looksUp     = "desk: Look up prices"
@@ -53,7 +53,7 @@ type place struct {
 	person int
 	where  string
 	asked  time.Time
-	party  string // the name in the question, by which the model's rules recognize it
+	party  string // the name in the question, by which the model's rules recognize the question
 }
 
 // begin starts a conversation in which the imitated model answers as the given rules say.
@@ -247,7 +247,7 @@ func (tt transport) check(t *testing.T, p *place, bench *workbench, first string
 }
 
 // checkAudit checks that the log contains n decisions about tool calls. Each logged decision must be the given one and
-// name the person who made it.
+// name the person who made the decision.
 func checkAudit(t *testing.T, daemon *process, n int, decision string) {
 	t.Helper()
 	list := daemon.logged("a tool call was decided")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Parts of a small configuration. Each test case replaces one of these parts with an invalid one.
+// Parts of a small configuration. Each test case replaces one part of the configuration with an invalid part.
 const (
 	goodModels    = "models: [{name: main, api_key: k, model: m}]\n"
 	goodPlatforms = "platforms: {telegram: {token: \"1:a\"}}\n"

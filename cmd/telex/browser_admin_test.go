@@ -83,7 +83,8 @@ func TestBrowserStatusPage(t *testing.T) {
 	}
 }
 
-// awaitLoading is like await, but it also works if the page reloads during the wait. A reload ends the script of await.
+// awaitLoading is like await, but it also works if the page reloads during the wait. A reload of the page ends the
+// script that the method await runs.
 func (p *page) awaitLoading(what, condition string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)

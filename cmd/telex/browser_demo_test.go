@@ -43,7 +43,7 @@ const placeLookers = `Object.assign(look, {
 });`
 
 // openDemo starts the demo and opens its page. The model writes slowly, so that a busy machine draws at least one frame
-// in which the answer grows in all places at once.
+// in which the answer grows in the chats of all platforms at once.
 func openDemo(t *testing.T, size screen) *page {
 	t.Helper()
 	demo, url := startDemo(t, "127.0.0.1:0", rate/3)

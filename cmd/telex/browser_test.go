@@ -171,7 +171,7 @@ func (p *page) await(what, condition string) {
 	p.do("wait for "+what, chromedp.Evaluate[chromedp.Void]("look.until(() => "+condition+")", chromedp.EvalAwaitPromise))
 }
 
-// value returns the value of an expression.
+// value returns the value of a JavaScript expression.
 func value[T any](p *page, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -218,7 +218,7 @@ func (p *page) ask(question string) {
 	p.press(question + kb.Enter)
 }
 
-// paste puts a text into the field at once.
+// paste puts a text into the input field in one step.
 func (p *page) paste(text string) {
 	p.t.Helper()
 	p.do("paste", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {

@@ -10,8 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// If a model fails, the next model continues in the same message. The test covers failures before any text was visible
-// and in the middle of an answer.
+// If a model fails, the next model continues in the same message. The test covers failures of a model before any text
+// was visible, and failures in the middle of an answer.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]string{"refuses": "status=401", "is overloaded": "status=503", "breaks off": "cut=200"} {

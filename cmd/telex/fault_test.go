@@ -84,7 +84,7 @@ func TestPlatformFaults(t *testing.T) {
 	}
 }
 
-// F47, D6: a person deletes a preview. No message may appear before the final one.
+// F47, D6: a person deletes a preview. After the deletion, no message may appear before the final answer.
 func TestDeletedPreview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -30,15 +30,15 @@ import (
 // which connects them to a local server.
 const public = "93.184.215.14"
 
-// hostile is a site at the public address.
+// hostile is a hostile web site at the address public.
 type hostile struct {
 	env             []string     // environment with which a daemon uses the proxy and trusts the site's certificate
 	sent, dripped   atomic.Int64 // numbers of bytes
 	read, elsewhere atomic.Int64 // numbers of requests for /news, and of requests to the proxy for other hosts
 }
 
-// newHostile runs the site until the test ends. Only root could make a public name resolve to loopback, so the tests
-// use the name "localhost" here. The tests of agent/tool cover public names.
+// newHostile runs a hostile site until the test ends. Only root could make a public name resolve to loopback, so the
+// tests use the name "localhost" here. The tests of agent/tool cover public names.
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
 	h := &hostile{}

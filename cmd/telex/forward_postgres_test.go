@@ -44,10 +44,10 @@ func (w *world) asked(question string) (newest openai.Request, ok bool) {
 	return newest, ok
 }
 
-// wantSoon compares how long an action of a person takes to reach the model or the tool. The times in directly are from
-// chats of the replica that receives messages. The times in forwarded are from chats of the other replica. The median
-// of forwarded may be at most 200 ms longer. wantSoon compares medians, because a busy machine may slow down a few
-// actions.
+// wantSoon compares how long an action of a person takes to reach the model or the tool. The parameter directly
+// contains times from chats of the replica that receives messages. The parameter forwarded contains times from chats of
+// the other replica. The median of the times in forwarded may be at most 200 ms longer than that of the times in
+// directly. wantSoon compares medians, because a busy machine may slow down a few actions.
 func wantSoon(t *testing.T, what string, forwarded, directly []time.Duration) {
 	t.Helper()
 	slices.Sort(forwarded)

@@ -13,8 +13,8 @@ import (
 )
 
 // hostileName is an argument that makes the test binary a hostile MCP server on its standard streams. Three arguments
-// follow: the case, the file in which the server records tool calls, and a word by which the test finds the server's
-// processes.
+// follow hostileName: the case, the file in which the server records tool calls, and a word by which the test finds the
+// server's processes.
 const hostileName = "hostile-server"
 
 // Names of the transports over which a daemon can reach an MCP server.

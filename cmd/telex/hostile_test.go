@@ -148,8 +148,8 @@ func names(group []hostileCase) (list []string) {
 	return list
 }
 
-// hostileServers returns a configuration section with one tool server for each case. The servers are called c0, c1 and
-// so on.
+// hostileServers returns a configuration section with one tool server for each case. The tool servers are named c0, c1
+// and so on.
 func hostileServers(t *testing.T, group []hostileCase, word string, file func(int) string) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -67,8 +67,8 @@ func limitCases(bench *workbench) []limitCase {
 	}
 }
 
-// A turn reaches a limit. The person must see a line about this, and the log must contain one. The limit must also be
-// the reason in the Result, which the last log line about the turn contains.
+// A turn reaches a limit. The person must see a line about the limit, and the log must also contain such a line. The
+// limit must also be the reason in the Result, which the last log line about the turn contains.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

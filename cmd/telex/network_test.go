@@ -116,7 +116,7 @@ func startPlatformsWith(t *testing.T, s sections) (networks []network, model rem
 	return []network{telegramNetwork(tg), discordNetwork(dc), slackNetwork(sl)}, model, daemon
 }
 
-// await waits until the newest message in a conversation shows the answer, and returns what the function sees returns.
+// await waits until the newest message in a conversation shows the answer, and returns the result of the method sees.
 func (n network) await(where, answer string) (shown [][]string) {
 	n.t.Helper()
 	n.awaitEvent(fmt.Sprintf("%s: the answer %q", n.name, answer), func() bool {

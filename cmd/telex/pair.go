@@ -72,9 +72,9 @@ func environment(c *cobra.Command) config.Env {
 // anyText is a parse function for runEWithArg that accepts any text.
 func anyText(text string) (string, error) { return text, nil }
 
-// false for a command without the flag --json
+// results returns the output of a command.
 func results(c *cobra.Command) app.Output {
-	asJSON, _ := c.Flags().GetBool("json") // false for a command without the flag
+	asJSON, _ := c.Flags().GetBool("json") // false for a command without the flag --json
 	return app.Output{Results: c.OutOrStdout(), Remarks: os.Stderr, JSON: asJSON}
 }
 

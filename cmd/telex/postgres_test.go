@@ -289,7 +289,7 @@ func TestPostgreSQLAwayAtTheStart(t *testing.T) {
 	daemon.stop()
 }
 
-// telex copies the store from a file into a database. The daemon must then continue with the database.
+// telex copies the store from a file into a database. After the copy, the daemon must continue with the database.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

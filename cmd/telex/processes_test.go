@@ -59,7 +59,7 @@ func TestThreeProcesses(t *testing.T) {
 			if len(requests) != 1 || !requests[0].Stream { // the model request streams anyway, so that telex notices a silent model
 				t.Fatalf("%d requests, want one that streams", len(requests))
 			}
-			// This limit on the time is rough; make bench checks the exact limit.
+			// This limit on the time from the last token to the last edit is rough; make bench checks the exact limit.
 			if late := list[0].Last().At.Sub(requests[0].LastToken); late > patience {
 				t.Errorf("final %v after the last token", late)
 			}

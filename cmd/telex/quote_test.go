@@ -66,8 +66,9 @@ type quoteCase struct {
 }
 
 // In TestQuotesOnThreePlatforms, a person replies to another person's message, or mentions the bot in a running thread.
-// The question must then include that message or thread. To continue a chain of replies or a thread, people need not
-// mention the bot again. If a message contains only a mention, the bot must answer with a fixed text.
+// In both cases, the question to the model must include that message or thread. To continue a chain of replies or a
+// thread, people need not mention the bot again. If a message contains only a mention, the bot must answer with a fixed
+// text.
 func TestQuotesOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatforms(t)
@@ -99,8 +100,9 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type these
-// instructions. So each tool call that these instructions cause must wait for approval, and the asker denies the call.
+// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type the quoted
+// instructions. So each tool call that the quoted instructions cause must wait for approval, and the asker denies the
+// call.
 func TestInstructionsInQuotes(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatformsWith(t, sections{more: "tools: {enabled: [fetch, memory]}"})

@@ -402,8 +402,8 @@ func (r *reloadable) onlyPID(file string) int {
 }
 
 // Under systemd, the daemon reads copies of the configuration and its secrets. telex reload, run by root, passes new
-// versions to the daemon. A later SIGHUP makes the daemon read the copies again, but must not bring back their old
-// content.
+// versions to the daemon. A later SIGHUP makes the daemon read the copies again, but must not bring back the old
+// content of the copies.
 func TestReloadOfAService(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

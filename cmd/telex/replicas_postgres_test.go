@@ -406,7 +406,7 @@ func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
 	b.stop()
 }
 
-// If access is granted or revoked at one daemon, this must have an effect at all daemons.
+// If access is granted or revoked at one daemon, the change must take effect at all daemons.
 func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

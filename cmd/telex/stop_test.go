@@ -122,7 +122,7 @@ func newManager(t *testing.T) *manager {
 		if err := errors.Join(conn.Close(), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
-		for range m.heard { // wait until listen has returned
+		for range m.heard { // wait until the method listen has returned
 		}
 	})
 	return m

@@ -14,7 +14,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// state is a state directory, and the environment that names it.
+// state is a state directory, and the environment variable that names the directory.
 type state struct{ dir, file, env string }
 
 func newState(t *testing.T) state {

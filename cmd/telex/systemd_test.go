@@ -25,7 +25,7 @@ type machine struct {
 	t    *testing.T
 	root string // its file system
 	boot *exec.Cmd
-	init string // process id of its first process
+	init string // process id of the machine's first process
 	log  bytes.Buffer
 }
 
@@ -79,7 +79,7 @@ func (m *machine) run(args ...string) string {
 	return out
 }
 
-// await waits until ok holds.
+// await waits until the condition ok holds.
 func (m *machine) await(what string, ok func() bool) {
 	m.t.Helper()
 	for deadline := time.Now().Add(bootTime); !ok(); time.Sleep(50 * time.Millisecond) { // poll, because nothing reports when a unit changes

@@ -13,8 +13,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// The model calls two tools in parallel and then answers. The bot must show everything in one message, whose final text
-// does not mention the calls.
+// The model calls two tools in parallel and then answers. The bot must show the tool calls and the answer in one
+// message, whose final text does not mention the calls.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -46,7 +46,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// The tool fetch must never read a private address. If nobody typed an address, a person must approve it first.
+// The tool fetch must never read a private address. If nobody typed an address, the tool must read it only after a
+// person has approved the call.
 func TestFetchIsGuarded(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an address inside was read") }))

@@ -23,7 +23,7 @@ import (
 type workbench struct {
 	t       *testing.T
 	url     string
-	picture []byte // the picture that plan returns
+	picture []byte // the picture that the tool plan returns
 
 	mu    sync.Mutex
 	gates map[string]*gate

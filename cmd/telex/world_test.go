@@ -193,7 +193,8 @@ func (w *world) wantTexts(chat int64, want ...string) {
 }
 
 // checkSteps checks that a message was visible, with a cursor, while the answer was still being written. The parameter
-// least is the minimum number of versions of the message. All versions except the last must have had a cursor.
+// least is the minimum number of versions of the message. All versions of the message except the last must have had a
+// cursor.
 func checkSteps(t *testing.T, m telegram.Message, least int) {
 	t.Helper()
 	if len(m.Versions) < least {

@@ -17,7 +17,7 @@ const (
 // Paused is a call that a fault holds.
 type Paused[C any] struct {
 	ID    int    `json:"id"`
-	Stage string `json:"stage"` // before, after or answered.
+	Stage string `json:"stage"` // The stage at which the call is held: before, after or answered.
 	Call  C      `json:"call"`
 }
 

@@ -203,7 +203,8 @@ func (x *exchange) answer() error {
 	})
 }
 
-// write calls the function body, which writes an answer.
+// write calls the function body, which writes an answer. write returns nil if the answer is complete, or the reason why
+// the answer ended early.
 func (x *exchange) write(body func()) error {
 	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
 		return end.why

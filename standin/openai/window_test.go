@@ -19,7 +19,8 @@ func serveOne(s *openai.Server, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestContextWindow uses the text "one two", which has two tokens. Each message costs four more tokens.
+// TestContextWindow uses the text "one two", which has two tokens. Each message costs four tokens in addition to its
+// text.
 func TestContextWindow(t *testing.T) {
 	t.Parallel()
 	const (

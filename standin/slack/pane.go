@@ -232,7 +232,7 @@ func (s *Server) setPrompts(r *request) any {
 	case s.opts.Agent && p.Thread != "": // Slack's documentation: "will cause the call to silently fail"
 		return object{}
 	case s.opts.Agent:
-	case p.Thread == "": // the prompts are for the latest thread
+	case p.Thread == "": // without a thread, the prompts are for the latest thread
 		for _, m := range c.messages {
 			if c.isAssistant(m.TS) {
 				p.Thread = m.TS

@@ -53,8 +53,8 @@ func (s *Server) info() any {
 	}{s.me, s.started, time.Now()}
 }
 
-// number reads an id from the parameter name of a query. If the parameter is missing, number parses the default value
-// in the parameter otherwise.
+// number reads an id from the query parameter with the given name. If the parameter is missing, number parses the
+// default value in the parameter otherwise.
 func number(query url.Values, name, otherwise string) (int64, error) {
 	n, err := strconv.ParseInt(cmp.Or(query.Get(name), otherwise), 10, 64)
 	if err != nil {

@@ -49,7 +49,7 @@ func dropOverlapping(sorted []Entity) []Entity {
 // joinSame joins entities of the same type that touch or overlap.
 func joinSame(sorted []Entity) []Entity {
 	var kept []Entity
-	last := make(map[string]int) // for each type: the index in the list kept of the last entity
+	last := make(map[string]int) // for each type: the index of the last entity in the list kept
 	for _, e := range sorted {
 		if i, ok := last[e.Type]; ok && e.Offset <= kept[i].end() {
 			kept[i].Length = max(kept[i].end(), e.end()) - kept[i].Offset

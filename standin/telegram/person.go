@@ -33,8 +33,8 @@ type Incoming struct {
 	Entities []Entity `json:"entities"`
 	// ThreadID is the id of a forum topic. Say creates the topic, and makes the chat a forum, if necessary.
 	ThreadID int `json:"thread_id"`
-	// ReplyTo is the message to which this one replies. Quote is the part that the person selected of the text of the
-	// message to which this one replies.
+	// ReplyTo is the message to which this one replies. Quote is the text that the person selected in the message to which
+	// this one replies.
 	ReplyTo int    `json:"reply_to"`
 	Quote   string `json:"quote"`
 	// If External is set, this message replies to a message in another chat, which External describes.
@@ -307,8 +307,8 @@ func (s *Server) SetPersonAdmin(chatID, userID int64, admin bool) {
 	s.chatFor(chatID, "").admins[userID] = admin
 }
 
-// Migrate turns a group into a supergroup and returns the new id. A later call with the old id gets an error with
-// migrate_to_chat_id.
+// Migrate turns a group into a supergroup and returns the new id. A later call with the group's old id gets an error
+// with migrate_to_chat_id.
 func (s *Server) Migrate(chatID int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

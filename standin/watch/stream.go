@@ -43,7 +43,7 @@ func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 		case <-r.Context().Done():
 			return
 		case <-cut:
-			if _, ended := watch.drain(); ended { // closing the hub also closes cut
+			if _, ended := watch.drain(); ended { // closing the hub also closes the channel cut
 				return
 			}
 			panic(http.ErrAbortHandler)

@@ -162,7 +162,7 @@ func (s *Server) method(verb, id, edge string) string {
 	return methodUnknown
 }
 
-// readBody decodes a JSON object. As in the Graph API, a body of another content type contains no parameters.
+// readBody decodes a JSON object. As in the Graph API, a body whose content type is not JSON contains no parameters.
 func (r *request) readBody() *apiError {
 	data, err := io.ReadAll(http.MaxBytesReader(nil, r.http.Body, maxBody))
 	if err != nil {

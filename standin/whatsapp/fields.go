@@ -12,8 +12,8 @@ import (
 	"telex/standin/rig"
 )
 
-// fields are the parameters of a JSON object. The methods of fields refuse the call by a panic if a parameter is
-// invalid.
+// fields are the parameters of a JSON object. The methods of the type fields refuse the call by a panic if a parameter
+// is invalid.
 type fields struct {
 	path   string // path of the object in the request; "" for the request itself
 	values map[string]json.RawMessage

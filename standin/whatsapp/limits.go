@@ -27,7 +27,7 @@ type Limits struct {
 	// the business must wait PairInterval for each message of the burst before it sends another message. Secondary sources
 	// describe this rule with a window of 6 seconds. 0 means that a burst may take any time, as in a token bucket.
 	PairWindow time.Duration `json:"pair_window"`
-	// AccountPerHour limits the requests per hour about the number and about media. Source:
+	// AccountPerHour limits the requests per hour that concern the number or media. Source:
 	// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
 	AccountPerHour int `json:"account_per_hour"`
 	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
