@@ -17,7 +17,8 @@ var (
 	errMissingIDs  = errors.New("the channel, the person or the ts is missing")
 )
 
-// decodedEvent is a decoded message, command or button press. complete and addNames add people's names later.
+// decodedEvent is a decoded message, command or button press. The methods complete and addNames later add people's
+// names to a decodedEvent.
 type decodedEvent struct {
 	in   chat.Inbound
 	raw  string   // the text as received
@@ -25,9 +26,9 @@ type decodedEvent struct {
 	self identity // the bot's account, whose mentions are removed from the text
 
 	shared []attachment // messages that the author shared together with this message
-	team   string       // of the sender; empty: unknown
+	team   string       // the sender's workspace; empty: unknown
 
-	command string    // the used slash command
+	command string    // the slash command that the person used
 	arrived time.Time // when Slack delivered the event; zero: telex requested it from Slack, so it needs no acknowledgement
 }
 
@@ -97,8 +98,8 @@ func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	return a, true, nil
 }
 
-// decode decides whether m is for the bot, and decodes it. Slack sends two events for a message that mentions the
-// bot, and decode returns the same result for both.
+// decode decodes the message m and decides whether m is for the bot. Slack sends two events for a message that mentions
+// the bot, and decode returns the same result for both events.
 func (m *message) decode(self identity) (decodedEvent, bool, error) {
 	if !m.isUserMessage() || m.isFrom(self) {
 		return decodedEvent{}, false, nil
@@ -144,7 +145,7 @@ func (a *decodedEvent) readableTS() string {
 
 // target returns the chat and thread in which the bot answers m. If m is in a thread, the bot answers in this thread.
 // If m is in a channel outside of threads, the bot answers in a new thread that starts at m. If m is a direct message
-// outside of threads, the bot's answer is outside of threads too.
+// outside of threads, the bot also answers outside of threads.
 func (m *message) target() chat.Target {
 	to := channelTarget(m.Channel, m.ChannelType)
 	switch {
@@ -182,7 +183,8 @@ func attachments(files []file) []chat.Attachment {
 }
 
 // decodeCommand decodes a slash command. The app has one slash command, whose name the operator chooses. The gateway
-// parses the text after this name. People can't use slash commands in threads, so the bot answers outside of threads.
+// parses the text after the name of the slash command. People can't use slash commands in threads, so the bot answers
+// outside of threads.
 func decodeCommand(data []byte) (decodedEvent, bool, error) {
 	c, err := receiving.Decode[command](data)
 	if err != nil {
@@ -202,14 +204,14 @@ func (c *command) decode() (decodedEvent, bool, error) {
 			ID:        questionID("command:"+c.Trigger, c.User),
 			Kind:      chat.Command,
 			Addressed: true,
-			At:        time.Now(), // Slack does not send the time
+			At:        time.Now(), // Slack does not send the time of a command
 		},
 		raw: c.Text, command: c.Command, team: c.Team,
 	}, true, nil
 }
 
-// decodeInteraction decodes a button press. Each press gets an id of its own, because a person may press the same
-// button several times.
+// decodeInteraction decodes a button press. decodeInteraction gives each press a separate message id, because a person
+// may press the same button several times.
 func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 	i, err := receiving.Decode[interaction](data)
 	if err != nil {
@@ -225,7 +227,7 @@ func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 		return decodedEvent{}, false, errors.New("a press of a button has no channel, user, action or time")
 	}
 	to := channelTarget(channel, "")
-	if thread != ts { // if the two are equal, the message is a thread's parent and counts as outside of the thread
+	if thread != ts { // if equal, the message begins the thread and counts as outside of the thread
 		to.Thread = chat.ThreadID(thread)
 	}
 	return decodedEvent{team: i.User.Team, in: chat.Inbound{
@@ -239,9 +241,9 @@ func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 	}}, true, nil
 }
 
-// complete sets an event's text and quotes, with people's names. complete returns false if the event has no text, no
-// quotes and no files and is not addressed to the bot. Therefore telex does not ignore a mention of the bot without
-// further text.
+// complete sets the text and the quotes of a decoded event, with people's names in place of their ids. complete returns
+// false if the event has no text, no quotes and no files and is not addressed to the bot. If a message contains only a
+// mention of the bot, complete therefore returns true.
 func (a *decodedEvent) complete(name func(user string) string) bool {
 	text := plainText(a.raw, a.self.User, name)
 	switch a.in.Kind {

@@ -6,12 +6,12 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content, in UTF-16 code units. Slack's documentation counts characters. Counting UTF-16 code
-// units is safe, because a text never has fewer code units than characters.
+// Limits of message content, in UTF-16 code units. Slack's documentation states these limits in characters. Counting
+// UTF-16 code units is safe, because a text never has fewer code units than characters.
 const (
 	// textLimit is the maximum length of a message, which is the sum of its markdown blocks, and of one addition to a
-	// stream. telex uses the same limit for posts and updates, so that every message that telex posts can be edited
-	// later (F49). https://docs.slack.dev/reference/block-kit/blocks/markdown-block
+	// stream. telex uses the same limit for posts and updates, so that telex can later edit every message that it posts
+	// (F49). https://docs.slack.dev/reference/block-kit/blocks/markdown-block
 	textLimit = 12_000
 	// plainLimit is the maximum length of the notification text that an update contains in addition to its blocks.
 	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
@@ -30,8 +30,8 @@ const (
 	// https://docs.slack.dev/reference/block-kit/blocks/table-block
 	maxColumns = 20
 
-	// titleLimit is the maximum length of a thread's name. Slack accepts 200, but shows names in a narrow list.
-	// https://docs.slack.dev/reference/methods/agents.sessions.rename
+	// titleLimit is the maximum length of a thread's name. Slack accepts names of 200 characters, but shows the names in a
+	// narrow list. https://docs.slack.dev/reference/methods/agents.sessions.rename
 	titleLimit = 80
 
 	// maxUpload is the maximum file size. https://slack.com/help/articles/201330736
@@ -61,15 +61,14 @@ const (
 	tier3      = 50
 	tier4      = 100
 
-	// The two methods that read messages are in tier 3. Find reads one or two pages of messages, and ReadThread reads
-	// up to four pages. readCount is the remaining number of pages, which telex may use to read missed messages after
-	// a start.
+	// The two methods that read messages are in tier 3. Find reads one or two pages of messages, and ReadThread reads up
+	// to four pages. readCount is the number of pages that Slack's limit leaves for reading missed messages after a start.
 	findCount   = 12
 	threadCount = 8
 	readCount   = tier3 - 2*findCount - threadCount
 )
 
-// idleConnections is how many idle connections to Slack are kept.
+// idleConnections is how many idle connections to Slack the bot keeps open.
 const idleConnections = 8
 
 // Profile returns the limits of a chat. In threads, Slack supports native streams and a status line, but no slash
@@ -77,21 +76,21 @@ const idleConnections = 8
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1500 * time.Millisecond, // 40 edits per minute, of the 46 that all replies in the workspace may make together
+		EditInterval: 1500 * time.Millisecond, // 40 edits per minute; all replies in the workspace together may make 46
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
 			// Slack allows one post per second in each channel, with short bursts, and "several hundred messages per
 			// minute" in the workspace.
 			{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpFile, Count: 20, Window: 20 * time.Second, Burst: 3},
 			endpointLimit(chat.OpSend, 300),
-			endpointLimit(chat.OpFile, tier4), // the limit of each of the two methods that upload a file
+			endpointLimit(chat.OpFile, tier4), // each of the two methods that upload a file has this limit
 			endpointLimit(chat.OpEdit, tier3),
 			endpointLimit(chat.OpDelete, tier3),
 			endpointLimit(chat.OpStart, tier2),
 			endpointLimit(chat.OpAppend, tier4),
 			endpointLimit(chat.OpStop, tier2),
 			endpointLimit(chat.OpFind, findCount),
-			endpointLimit(chat.OpPane, tier4), // the limit of each of the two methods of the pane
+			endpointLimit(chat.OpPane, tier4), // each of the two methods of the pane has this limit
 			endpointLimit(chat.OpTyping, 600), // https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 		},
 	}
@@ -102,7 +101,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		}
 		return p
 	}
-	p.Slash = "/telex " // the name in the documented manifest; telex learns the real name when somebody uses the command
+	p.Slash = "/telex " // the documented name; telex learns the real name when somebody uses the command
 	if name := b.command.Load(); name != nil {
 		p.Slash = *name + " "
 	}
@@ -110,8 +109,9 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 }
 
 // endpointLimit returns a limit for the whole endpoint, from the number of calls per minute that Slack publishes. The
-// limit allows bursts of a tenth of these calls, but at least of three. The limit's Count is smaller than the
-// published number, because another process may have made a burst just before this one started; see chat.Limit.
+// limit allows bursts of a tenth of the calls per minute, but at least bursts of three calls. The limit's Count is
+// smaller than the published number, because another process may have made a burst of calls just before this process
+// started; see chat.Limit.
 func endpointLimit(ops chat.Op, published int) chat.Limit {
 	burst := max(3, published/10)
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: published - burst + 1, Window: tierWindow, Burst: burst}

@@ -12,20 +12,20 @@ import (
 )
 
 // People can use slash commands in every conversation. If the bot is not a member of the conversation, the bot can't
-// answer there. The acknowledgement of the command then tells the person so, because the person would see no other
-// reaction.
+// answer there. In such a conversation, the acknowledgement of the command tells the person that the bot can't answer,
+// because the person would see no other reaction.
 
 const (
 	methodInfo = "conversations.info"
 	// textNotMember is visible only to the person who used the command.
 	textNotMember = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
-	// maxInfos limits the calls of methodInfo per minute to half of Slack's limit, tier 3, as maxLookups does for
-	// requests for names. https://docs.slack.dev/reference/methods/conversations.info
+	// maxInfos is the maximum number of calls of methodInfo per minute. The maximum is half of Slack's limit, tier 3, for
+	// the reason that the comment of maxLookups explains. https://docs.slack.dev/reference/methods/conversations.info
 	maxInfos = tier3 / 2
 )
 
-// acknowledgement returns the response to a command. If kind is "ephemeral", only the person who used the command
-// sees the text. If kind is "in_channel", everybody sees the command, and the text if there is one.
+// acknowledgement returns the response to a command. If kind is "ephemeral", only the person who used the command sees
+// the text. If kind is "in_channel", everybody in the channel sees the command, and also the text if it is not empty.
 // https://docs.slack.dev/interactivity/implementing-slash-commands#responding_immediate_response
 func acknowledgement(kind, text string) json.RawMessage {
 	fields := map[string]string{"response_type": kind}
@@ -52,7 +52,7 @@ func (b *Bot) isNotMember(ctx context.Context, a *decodedEvent) bool {
 	}
 	var result struct {
 		Channel struct {
-			Member *bool `json:"is_member"` // absent for direct messages
+			Member *bool `json:"is_member"` // Slack omits is_member for direct messages
 		} `json:"channel"`
 	}
 	if got.decode(methodInfo, &result) != nil {

@@ -14,7 +14,7 @@ import (
 // only 50 of these calls per minute. To save calls, telex does not read messages that are too old, and limits the
 // number of chats that it reads.
 const (
-	missedMargin = 2 * time.Minute // messages may arrive in a different order than people wrote them
+	missedMargin = 2 * time.Minute // read messages from missedMargin before the cursor, since order may differ
 	missedSpan   = 24 * time.Hour
 	missedPage   = 200
 	missedPages  = 3 // per chat
@@ -46,7 +46,7 @@ func (r *receiver) readMissed(ctx context.Context) error {
 		}
 	}
 	if r.bot.turn.Acquire(ctx, 1) != nil {
-		return nil // the Run has ended, which is not a failure
+		return nil // the call of Run has ended, which is not a failure
 	}
 	defer r.bot.turn.Release(1)
 	r.behind = false
@@ -57,15 +57,15 @@ func (r *receiver) readMissed(ctx context.Context) error {
 // catchUp is the state of readMissed.
 type catchUp struct {
 	*receiver
-	oldest string // a ts; older messages are not read
+	oldest string // a ts; readMissed does not read older messages
 	seen   map[chat.Target]bool
-	reads  int   // pages of messages that were read
-	places int   // known chats that the bot is a member of
-	failed int   // pieces of work that failed
+	reads  int   // number of pages of messages that were read
+	places int   // number of known chats that the bot is a member of
+	failed int   // number of pieces of work that failed
 	err    error // the first error
 }
 
-// run reads every chat, starting with the chats in which people have recently asked the bot something.
+// The method run reads every chat. It starts with the chats in which people have recently asked the bot something.
 func (m *catchUp) run(ctx context.Context) error {
 	if err := receiving.ReadBacklog(ctx, m.bot.log, missedRetryTime, append(m.pieces(m.from.Places), m.listChannels(""))); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (m *catchUp) noteFailure(err error) {
 	}
 }
 
-// listChannels returns a piece of work that lists one page of the bot's conversations. The piece returns further
-// pieces of work, which read the listed conversations.
+// listChannels returns a piece of work that lists one page of the bot's conversations. This piece of work returns
+// further pieces, which read the listed conversations.
 func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string
@@ -109,7 +109,7 @@ func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	}
 }
 
-// pieces returns one piece of work for each chat that was not read yet.
+// The method pieces returns one piece of work for each chat in places that was not read yet.
 func (m *catchUp) pieces(places []chat.Target) []receiving.Piece {
 	var list []receiving.Piece
 	for _, to := range places {
@@ -141,7 +141,7 @@ func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 				}
 				m.reads++
 				for _, one := range list {
-					if isLater(one.TS, m.oldest) { // Slack returns the thread's parent with the replies, even if the parent is older
+					if isLater(one.TS, m.oldest) { // with the replies, Slack returns a thread's first message, even if it is older
 						found = append(found, one)
 					}
 				}

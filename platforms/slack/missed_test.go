@@ -17,20 +17,21 @@ import (
 	standin "telex/standin/slack"
 )
 
-// away runs the bot until it has received one message, stops it for ten minutes, and returns the state from which the
-// next Run resumes.
+// away runs the bot until the bot has received one message, stops the bot, waits ten minutes, and returns the state
+// from which the next call of Run resumes.
 func (w *world) away(t *testing.T, bot *slack.Bot) chat.Resume {
 	t.Helper()
 	r := receive(t, bot, chat.Resume{})
 	w.say("first")
 	list := r.wantTexts(time.Second, "first")
 	r.stop()
-	time.Sleep(10 * time.Minute) // longer than Slack repeats deliveries, and longer than missedMargin
+	time.Sleep(10 * time.Minute) // wait longer than Slack repeats deliveries, and longer than missedMargin
 	return chat.Resume{Cursor: list[0].Resume}
 }
 
-// The bot must read what people wrote while it received nothing, oldest first in each chat. It must accept all direct
-// messages, the messages for the bot in channels, and the messages in the bot's threads that mention nobody else.
+// After a start, the bot must read what people wrote while the bot received nothing, oldest first in each chat. The bot
+// must accept all direct messages, the messages for the bot in channels, and the messages in the bot's threads that
+// mention nobody else.
 func TestMissedIsRead(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestMissedIsRead(t *testing.T) {
 				if dms := got[chat.Target{Chat: dm}]; !slices.Equal(dms, []string{"first", "dm 1", "dm 2", "live"}) {
 					t.Errorf("in the direct message: %q", dms)
 				}
-				if n := len(list); n != 11 { // the first message is read again, because it is within missedMargin
+				if n := len(list); n != 11 { // the bot reads the first message again, because it is within missedMargin
 					t.Errorf("%d messages, want 11: %q", n, got)
 				}
 				r.stop()
@@ -96,8 +97,8 @@ func TestMissedIsRead(t *testing.T) {
 	}
 }
 
-// The resume cursor must not change until every missed message is accepted. Otherwise, a Run that ends earlier would
-// lose messages.
+// The resume cursor must not change until every missed message is accepted. If the cursor changed earlier and Run then
+// ended, missed messages would be lost.
 func TestCursorWaitsForWhatWasMissed(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -147,8 +148,8 @@ func TestMissedIsLimited(t *testing.T) {
 	})
 }
 
-// The bot must read many chats within Slack's rate limits, even if Slack refuses some reads or cuts them off. It
-// skips a chat that it may not read.
+// The bot must read many chats within Slack's rate limits, even if Slack refuses some reads or cuts them off. The bot
+// must skip a chat that it may not read.
 func TestMissedInManyChats(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -173,8 +174,8 @@ func TestMissedInManyChats(t *testing.T) {
 	})
 }
 
-// Three processes with one account start at the same time. Each must read all missed messages, and together they must
-// keep to the rate limits of the account.
+// In this test, three processes with one account start at the same time. Each process must read all missed messages,
+// and the processes together must keep to the rate limits of the account.
 func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -188,7 +189,7 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 			all = append(all, receive(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), from))
 		}
 		for i, r := range all {
-			if n := len(r.take(10 * time.Minute)); n != 31 { // 30 missed messages, and the one that was accepted before
+			if n := len(r.take(10 * time.Minute)); n != 31 { // 30 missed messages, and one that was accepted before
 				t.Errorf("process %d read %d messages, want 31", i, n)
 			}
 			r.stop()
@@ -197,8 +198,9 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	})
 }
 
-// Processes start one after the other. Together, they may read no more pages of messages per minute than one process
-// alone. The newest process must wait a minute before it reads, unless all other processes have ended by then.
+// In this test, processes with one account start one after the other. Together, the processes may read no more pages of
+// messages per minute than one process alone. The newest process must wait a minute before it reads, unless all other
+// processes have ended by then.
 func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 	limits := standin.PublishedLimits()
 	limits.Methods = map[string]int{"conversations.history": 18}
@@ -220,7 +222,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		for i, r := range all {
-			if n := len(r.take(10 * time.Minute)); n != 61 { // 60 missed messages, and the one that was accepted before
+			if n := len(r.take(10 * time.Minute)); n != 61 { // 60 missed messages, and one that was accepted before
 				t.Errorf("process %d read %d messages, want 61", i, n)
 			}
 		}
@@ -229,7 +231,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 		if n := len(all[3].take(10 * time.Second)); n != 0 {
 			t.Errorf("the youngest read %d messages beside the others", n)
 		}
-		first.Store(3) // the other processes die
+		first.Store(3) // simulate that the other processes have ended
 		if n := len(all[3].take(5 * time.Second)); n < 10 {
 			t.Errorf("the youngest read %d messages at once when it was alone, want its whole part", n)
 		}
@@ -239,7 +241,8 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// If many messages were missed in one chat, the bot must read only three pages, which contain the newest messages.
+// If the bot has missed many messages in one chat, it must read only three pages of this chat, which contain the newest
+// messages.
 func TestMissedInALongHistory(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -256,8 +259,8 @@ func TestMissedInALongHistory(t *testing.T) {
 	})
 }
 
-// The bot must request each person's name only once. If Slack does not respond to such a request, messages must still
-// be accepted and acknowledged in time.
+// The bot must request each person's name only once. If Slack does not respond to a request for a name, the bot must
+// still accept and acknowledge messages in time.
 func TestNames(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: person, Name: "ann", RealName: "Ann Example"})
@@ -287,8 +290,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// Three processes with one account request the names of people, and whether the bot is a member of a channel.
-// Together, they must keep to the rate limits of the account.
+// In this test, three processes with one account request the names of people, and whether the bot is a member of a
+// channel. The processes together must keep to the rate limits of the account.
 func TestNamesForThreeAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, _ *slack.Bot) {
 		from := chat.Resume{Fellows: func() (all, older int) { return 2, 0 }}
@@ -316,8 +319,8 @@ func TestNamesForThreeAtOnce(t *testing.T) {
 	})
 }
 
-// After an outage, Slack is unreliable for minutes. The bot must read the missed messages once Slack has recovered,
-// and must accept new messages meanwhile.
+// In this test, Slack fails many calls in the minutes after an outage. The bot must read the missed messages once Slack
+// has recovered. Until then, the bot must accept new messages.
 func TestMissedIsReadAfterAnOutage(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"places":  {Method: "conversations.history", Action: fault.Status, Status: 503},
@@ -344,8 +347,8 @@ func TestMissedIsReadAfterAnOutage(t *testing.T) {
 	}
 }
 
-// After a 429, the bot must not call the method until the wait is over, neither to search nor to read missed messages
-// (D4).
+// After Slack has refused a method with 429, the bot must not call this method until the wait is over, neither to find
+// a message nor to read missed messages (D4).
 func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -371,8 +374,8 @@ func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// The bot may no longer read a chat. The bot must log no warning about this, because it can't answer in such a chat
-// either.
+// In this test, the bot may no longer read a chat. The bot must log no warning about the chat, because it can't answer
+// in such a chat either.
 func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -387,8 +390,8 @@ func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	})
 }
 
-// A message counts as missed only if it was written before this connection was opened. Messages that Slack delivers
-// again or that the bot reads may be newer; they do not count as missed.
+// A message counts as missed only if it was written before this connection was opened. The bot must not count a newer
+// message as missed, even if Slack delivers the message again or the bot reads it.
 func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -414,7 +417,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 				w.server.Fault(dropped)
 				w.say("before the connection")
 				time.Sleep(5 * time.Second)
-				r = receive(t, bot, chat.Resume{}) // without a cursor, it reads no old messages
+				r = receive(t, bot, chat.Resume{}) // without a cursor, the bot reads no old messages
 				want(r, 5*time.Minute, "before the connection", true)
 				r.stop()
 

@@ -21,21 +21,21 @@ type arrivalOrder struct {
 	waiting []*waiter
 }
 
-// waiter is a waiting delivery.
+// waiter is a delivery of a message that waits for the deliveries of older messages.
 type waiter struct {
 	chat chat.ChatID
 	ts   string
 	left chan struct{} // closed when the delivery has been handled
 }
 
-// enter waits until no delivery of an older message of the chat is waiting, or until ctx ends. The caller must call
-// leave when it has handled its delivery.
+// enter waits until no delivery of an older message of the chat is waiting, or until ctx ends. The caller must call the
+// returned function leave when the caller has handled the message.
 func (l *arrivalOrder) enter(ctx context.Context, in chat.ChatID, ts string) (leave func()) {
 	w := &waiter{in, ts, make(chan struct{})}
 	l.mu.Lock()
 	l.waiting = append(l.waiting, w)
 	l.mu.Unlock()
-	_ = receiving.Sleep(ctx, reorderDelay) // if ctx has ended, the loop below ends at once
+	_ = receiving.Sleep(ctx, reorderDelay) // ignore the error: if ctx has ended, the loop below ends at once
 	for older := l.olderThan(w); older != nil && ctx.Err() == nil; older = l.olderThan(w) {
 		select {
 		case <-older.left:
@@ -50,7 +50,8 @@ func (l *arrivalOrder) enter(ctx context.Context, in chat.ChatID, ts string) (le
 	}
 }
 
-// olderThan returns a waiting delivery of an older message of the same chat, or nil if there is none.
+// olderThan returns a waiting delivery whose message is in the same chat as the message of w and older. If there is no
+// such delivery, olderThan returns nil.
 func (l *arrivalOrder) olderThan(w *waiter) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,12 +12,11 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// The pane is the part of Slack's window in which a person talks with an app. Slack has two kinds of apps with a
-// pane. An assistant has assistant_view in its manifest. People talk with an assistant in threads of its own, and
+// The pane is the part of Slack's window in which a person talks with an app. Slack has two kinds of apps with a pane.
+// An assistant has assistant_view in its manifest. People talk with an assistant in separate threads of the pane, and
 // Slack reports each new thread with the event assistant_thread_started. An agent has agent_view in its manifest, as
 // all new apps have. People talk with an agent in its Messages tab, and Slack reports with the event app_home_opened
-// that a person has opened the tab.
-// https://docs.slack.dev/ai/migrating-to-agent-messaging
+// that a person has opened the tab. https://docs.slack.dev/ai/migrating-to-agent-messaging
 
 // Events of the pane.
 const (
@@ -30,7 +29,7 @@ const (
 // Slack's own stop button. https://docs.slack.dev/reference/events/assistant_thread_started, app_home_opened,
 // agent_session_stopped.
 type paneEvent struct {
-	Assistant struct { // the only field of assistant_thread_started
+	Assistant struct { // events of type assistant_thread_started have only this field
 		User     string `json:"user_id"`
 		Channel  string `json:"channel_id"`
 		ThreadTS string `json:"thread_ts"`
@@ -61,7 +60,7 @@ func decodePane(kind string, event []byte) (decodedEvent, bool, error) {
 		}
 	case eventStop:
 		id = "stop:" + e.EventTS
-		in.Kind, text = chat.Text, "/stop" // not chat.Command, because Slack expects no response to the button
+		in.Kind, text = chat.Text, "/stop" // not chat.Command, because Slack expects no response to its stop button
 	}
 	if user == "" || channel == "" || thread == "" && kind == eventThread {
 		return decodedEvent{}, false, fmt.Errorf("decode %s: %w", kind, errMissingIDs)
@@ -109,12 +108,13 @@ func (b *Bot) NameThread(ctx context.Context, to chat.Target, name string) error
 
 const (
 	methodStatus = "assistant.threads.setStatus"
-	// statusThinking is the status of a working bot. Slack shows the status after the bot's name.
+	// statusThinking is the status of a working bot. In the pane, Slack shows the status after the bot's name.
 	statusThinking = "is thinking…"
 )
 
-// Typing shows a status below a thread, for two minutes or until the bot's next message. With the status, Slack also
-// shows its own stop button, if the app has one. Outside of threads, Slack has no status, and Typing does nothing.
+// Typing shows a status below a thread, for two minutes or until the bot's next message. While the status is visible,
+// Slack also shows its own stop button, if the app supports this button. Outside of threads, Slack has no status, and
+// Typing does nothing.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return b.setStatus(ctx, to, statusThinking)
 }

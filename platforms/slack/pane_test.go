@@ -22,7 +22,7 @@ import (
 
 // pane is what a person sees in an assistant's thread.
 type pane struct {
-	texts    []string // texts of the bot's messages, without the message that starts the thread
+	texts    []string // texts of the bot's messages, except for the message that starts the thread
 	title    string
 	heading  string
 	prompts  []standin.Prompt
@@ -50,9 +50,9 @@ func (w *world) pane(thread string) pane {
 
 const readHello = "Hi! How can I help?"
 
-// A person opens the pane. The bot must greet only once and offer prompts, although Slack reports the opening
-// repeatedly and the bot restarts. When the person presses a prompt, the bot must answer with a stream and give the
-// thread a title, and no status may remain.
+// In this test, a person opens the pane. The bot must greet the person only once and offer prompts, although Slack
+// reports the opening repeatedly and the bot restarts. When the person selects a prompt, the bot must answer with a
+// stream and give the thread a title. After the answer, no status may remain below the thread.
 func TestPaneOfAnAssistant(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store, model := memory.New(), conformance.Talker{Text: words(40), Pause: 50 * time.Millisecond}
@@ -66,7 +66,7 @@ func TestPaneOfAnAssistant(t *testing.T) {
 		stop()
 		house(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), store, model, preview.Native)
 		w.server.MoveAssistant(person, thread, channel)
-		time.Sleep(6 * time.Minute) // long enough for all redeliveries
+		time.Sleep(6 * time.Minute) // wait until Slack delivers the events no more
 		if w.server.PressPrompt(person, thread, "What can you do?") == "" {
 			t.Fatalf("there is no such prompt: %+v", w.pane(thread))
 		}
@@ -91,9 +91,9 @@ func TestPaneOfAnAssistant(t *testing.T) {
 	})
 }
 
-// In the Messages tab of an agent, the bot must show prompts, with the greeting as their heading. It must post no
-// message, no matter how often the person opens the tab. Outside of threads, it must show an answer with edits, not
-// with a stream.
+// In the Messages tab of an agent, the bot must show prompts, with the greeting as their heading. The bot must post no
+// message, no matter how often the person opens the tab. Outside of threads, the bot must show an answer with edits,
+// not with a stream.
 func TestPaneOfAnAgent(t *testing.T) {
 	inBubble(t, standin.Options{Agent: true, Limits: standin.PublishedLimits()}, true, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Text: words(40)}, preview.Native)
@@ -119,8 +119,8 @@ func TestPaneOfAnAgent(t *testing.T) {
 	})
 }
 
-// A person without access opens the pane. The bot must show no prompts. Depending on the access policy, it must show
-// nothing at all, or send a pairing code, as if the person had written a message.
+// In this test, a person without access opens the pane. The bot must show no prompts. Depending on the access policy,
+// the bot must show nothing at all, or send a pairing code, as if the person had written a message.
 func TestPaneOfAStranger(t *testing.T) {
 	for name, pair := range map[string]bool{"refused": false, "with a code": true} {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestPaneOfAStranger(t *testing.T) {
 	}
 }
 
-// A person presses Slack's own stop button. The answer must end and keep its text, and Slack must no longer show that
-// the bot is working.
+// In this test, a person presses Slack's own stop button. The answer must end and keep its text, and Slack must no
+// longer show that the bot is working.
 func TestSlacksStopButton(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"stream": preview.Native, "edits": preview.Edit} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestSlacksStopButton(t *testing.T) {
 	}
 }
 
-// The calls for prompts, titles and statuses fail. The bot must still greet and answer.
+// In this test, the calls for prompts, titles and statuses fail. The bot must still greet and answer.
 func TestPaneFails(t *testing.T) {
 	for _, action := range []string{fault.RateLimit, fault.CutBefore, fault.Hang} {
 		t.Run(action, func(t *testing.T) {

@@ -118,7 +118,7 @@ func verify(t *testing.T, secret string, h http.Header, body string) error {
 	return check([]byte(body))
 }
 
-// The example is from https://docs.slack.dev/authentication/verifying-requests-from-slack.
+// The request and its signature are the example in https://docs.slack.dev/authentication/verifying-requests-from-slack.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	const (
@@ -195,7 +195,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The notification text must be within the limit, and must not be cut inside a character or an entity.
+// The notification text of a message must be within Slack's limit, and must not be cut inside a character or an entity
+// such as &amp;.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -215,7 +216,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// disableLinks must format everything that Slack would link as code, because Slack makes no links in code.
+// disableLinks must put everything that Slack would turn into a link into code, because Slack makes no links in code.
 func TestWithoutLinks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -230,7 +231,7 @@ func TestWithoutLinks(t *testing.T) {
 	}
 }
 
-// pace must not allow more calls than the limit in any minute.
+// In any minute, pace must not allow more calls than its limit.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,8 +253,9 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// Slack delivers several messages of one chat at the same time. They must be handled in the order in which they were
-// written. Chats must not wait for each other, and no delivery may wait forever.
+// In this test, Slack delivers several messages of one chat at the same time. The bot must handle these messages in the
+// order in which people wrote them. A delivery must not wait for deliveries in other chats, and no delivery may wait
+// forever.
 func TestArrivalOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -279,10 +281,10 @@ func TestArrivalOrder(t *testing.T) {
 		deliver(t.Context(), "D", "1.000000", time.Second, 0)
 		late, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		deliver(late, "C", "1.000004", 0, 0) // its context ends while the delivery of message 1.000001 is still being accepted
+		deliver(late, "C", "1.000004", 0, 0) // late ends while the delivery of message 1.000001 is still being accepted
 		work.Wait()
 		want := []string{"D1.000009", "C1.000001", "C1.000004", "C1.000002", "C1.000003", "D1.000000"}
-		// The deliveries that waited for the same older one may continue in any order.
+		// Deliveries that have waited for the same older delivery may continue in any order.
 		if slices.Sort(passed[3:]); len(l.waiting) != 0 || !slices.Equal(passed[:2], want[:2]) && !slices.Equal(passed[:2], []string{want[1], want[0]}) ||
 			passed[2] != want[2] {
 			t.Errorf("passed in the order %v, want %v; %d wait", passed, want, len(l.waiting))
@@ -290,8 +292,8 @@ func TestArrivalOrder(t *testing.T) {
 	})
 }
 
-// The mark of a key must not change the extension of a file name. isFile must recognize the mark of the given key, but
-// not the mark of another key.
+// When the bot inserts a part of a key's hash into a file name, the extension of the file name must not change. isFile
+// must recognize a file name with the hash of the given key, but not a file name with the hash of another key.
 func TestFileMarks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {
@@ -319,8 +321,8 @@ func TestFetchable(t *testing.T) {
 	}
 }
 
-// The bot must request a name once, and again when the name is outdated. If the later request fails, the bot must use
-// the outdated name.
+// The bot must request the name of a person once, and again when the name is outdated. If the second request fails, the
+// bot must use the outdated name.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -346,7 +348,7 @@ func TestPeople(t *testing.T) {
 		time.Sleep(nameLifetime - time.Second)
 		want(1)
 		time.Sleep(2 * time.Second)
-		want(2) // the repeated request fails
+		want(2) // the second request for the name fails
 		time.Sleep(failedLookupLifetime - time.Second)
 		want(2)
 		time.Sleep(2 * time.Second)

@@ -12,30 +12,31 @@ import (
 // a request for a name must not delay a message for long.
 const (
 	methodUser = "users.info"
-	// namesTimeout limits the time to request the names for messages that arrived together, because Slack waits only
-	// three seconds for an acknowledgement. If less than minNamesTime is left, telex requests no name.
+	// namesTimeout limits the time to request the names for messages that arrived together, because Slack waits only three
+	// seconds for an acknowledgement. If less than minNamesTime is left until the end of namesTimeout, telex requests no
+	// further name.
 	namesTimeout = time.Second
 	minNamesTime = namesTimeout / 4
-	// nameLifetime is how long telex uses a name before it requests the name again. After a failed request, telex
-	// waits for failedLookupLifetime before it requests the name again.
+	// nameLifetime is how long telex uses a name before it requests the name again. After a failed request for a name,
+	// telex waits for failedLookupLifetime before it requests the name again.
 	nameLifetime         = 24 * time.Hour
 	failedLookupLifetime = 10 * time.Minute
 	// maxPeople limits the names that a Bot remembers.
 	maxPeople = 2000
-	// maxLookups is the maximum number of requests for names per minute by all processes that use the account.
-	// Slack's limit for the method is tier 4. maxLookups is half of that limit, because another process may have used
-	// the other half just before this one started. https://docs.slack.dev/reference/methods/users.info
+	// maxLookups is the maximum number of requests for names per minute by all processes that use the account. Slack's
+	// limit for methodUser is tier 4. maxLookups is half of this limit, because another process may have used the other
+	// half just before this process started. https://docs.slack.dev/reference/methods/users.info
 	maxLookups = tier4 / 2
 )
 
 // displayName is a person's name, or empty if the request failed.
 type displayName struct {
 	name  string
-	until time.Time // when to request the name again; an outdated name is better than none
+	until time.Time // when to request the name again; until then, and if that fails, the old name is used
 }
 
-// namesOf returns a function that returns the names of the people in one message. The function requests names until
-// the deadline, and returns "" for unknown names.
+// namesOf returns a function that returns the names of the people in one message. The returned function requests names
+// until the time until. If the function can't find out a name, it returns "".
 func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {
@@ -53,7 +54,8 @@ func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user stri
 	}, done
 }
 
-// lookUp requests a person's display name. If the person has not chosen a display name, lookUp returns the full name.
+// lookUp requests a person's display name. If the person has not chosen a display name, lookUp returns the person's
+// full name.
 func (b *Bot) lookUp(ctx context.Context, user string) (string, error) {
 	a, err := b.call(ctx, methodUser, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetUserInfoContext(ctx, user)

@@ -31,7 +31,7 @@ type identity struct {
 	Name string `json:"user"`
 }
 
-// identity returns the bot's account. identity requests the account only once.
+// identity returns the bot's account. The method identity requests the account from Slack only once.
 func (b *Bot) identity(ctx context.Context) (identity, error) {
 	if self := b.self.Load(); self != nil {
 		return *self, nil
@@ -70,12 +70,12 @@ func (b *Bot) fetchIdentity(ctx context.Context) (identity, error) {
 // Slack returns the messages of a channel newest first, without the replies in threads.
 type page struct {
 	oldest string // a ts, exclusive
-	latest string // a ts, exclusive; empty: now
+	latest string // read only messages before this ts; empty: now
 	cursor string
 	size   int
 }
 
-// readMethod returns the method that reads a chat.
+// readMethod returns the name of the API method that reads the messages of a chat.
 func readMethod(to chat.Target) string {
 	if to.Thread != "" {
 		return methodReplies
@@ -84,9 +84,9 @@ func readMethod(to chat.Target) string {
 }
 
 // read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty after
-// the last page. read skips messages that can't be decoded. Find, ReadThread and Run all read messages through this
-// function. After Slack has refused a call with a rate limit, read makes no call and fails with RateLimited until the
-// limit ends.
+// the last page. read skips messages that can't be decoded. Find, ReadThread and Run all read messages through the
+// method read. After Slack has refused a call because of a rate limit, read makes no call and fails with RateLimited
+// until the time to wait is over.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := readMethod(to)
 	until, _ := b.blockedUntil.Get(method)
@@ -168,11 +168,11 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 // The number of processes may change at any time.
 type readers struct {
 	mu    sync.Mutex
-	from  chat.Resume // from the newest call of Run
+	from  chat.Resume // the parameter from of the newest call of Run
 	began time.Time   // when the first call of Run began
 }
 
-// begin records that a Run begins.
+// begin records that a call of Run begins with the parameter from.
 func (r *readers) begin(from chat.Resume) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,8 +183,9 @@ func (r *readers) begin(from chat.Resume) {
 }
 
 // missedLimit returns how many pages of missed messages this process may read in a minute. If an older process also
-// receives messages, missedLimit returns 0 in the first minute of this process, because the older process may have
-// just used the whole limit. The older process also reads the messages that this process has missed.
+// receives messages, missedLimit returns 0 in the first minute of this process, because the older process may have just
+// used the whole limit. No message is lost by this, because the older process also reads the messages that this process
+// has missed.
 func (r *readers) missedLimit() int {
 	from, began := r.now()
 	all, older := from.Others()
@@ -194,11 +195,12 @@ func (r *readers) missedLimit() int {
 	return max(1, readCount/(1+all))
 }
 
-// threadLimit returns how many pages this process may read in a minute, including the pages of a thread. The number
-// is the sum of missedLimit and this process's part of threadCount.
+// threadLimit returns how many pages this process may read in a minute, including the pages of a thread. The returned
+// number is the sum of missedLimit and this process's part of threadCount.
 func (r *readers) threadLimit() int { return r.missedLimit() + r.part(threadCount) }
 
-// part divides a number of calls among all processes, and returns how many of these calls this process may make.
+// The method part divides a number of calls equally among all processes that use the account, and returns how many of
+// these calls this process may make.
 func (r *readers) part(calls int) int {
 	from, _ := r.now()
 	all, _ := from.Others()
@@ -218,7 +220,7 @@ type pace struct {
 	calls []time.Time // times of the calls in the last minute, oldest first
 }
 
-// wait blocks until another call may be made, or ctx ends. The limit may change while wait blocks.
+// The method wait blocks until pace allows another call, or until ctx ends. The limit may change while wait blocks.
 func (p *pace) wait(ctx context.Context, limit func() int) error {
 	for {
 		d := p.tryTake(limit())
@@ -231,7 +233,8 @@ func (p *pace) wait(ctx context.Context, limit func() int) error {
 	}
 }
 
-// tryTake counts a call and returns 0. If the limit is reached, tryTake counts nothing and returns how long to wait.
+// tryTake counts a call and returns 0. If the limit is reached, tryTake does not count the call, and returns how long
+// the caller must wait.
 func (p *pace) tryTake(limit int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

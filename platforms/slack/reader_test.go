@@ -19,8 +19,8 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// reader parses a text as CommonMark, with the tables, task lists and strikethrough of GitHub Flavored Markdown. A
-// text that Dialect never writes fails the test.
+// reader parses a text as CommonMark, with the tables, task lists and strikethrough of GitHub Flavored Markdown. If a
+// text contains Markdown that Dialect never writes, the test fails.
 type reader struct {
 	markuptest.TB
 	wire   string
@@ -38,7 +38,7 @@ func read(t markuptest.TB, wire string) []markuptest.Glyph {
 	return markuptest.Tidy(r.glyphs)
 }
 
-// write adds the visible characters of s.
+// The method write adds the characters of s to the characters that people see.
 func (r *reader) write(s string, as markuptest.Glyph) {
 	for _, c := range s {
 		as.Char = c
@@ -49,7 +49,7 @@ func (r *reader) write(s string, as markuptest.Glyph) {
 	}
 }
 
-// list writes the items of a list after their bullets or numbers.
+// The method list writes the items of a list, each after its bullet or number.
 func (r *reader) list(n *ast.List, as markuptest.Glyph) {
 	r.Helper()
 	number := n.Start
@@ -137,7 +137,8 @@ func (r *reader) node(n ast.Node, as markuptest.Glyph) {
 	}
 }
 
-// table writes the nonempty cells of a table. Spaces separate the cells of a row, and each row is a line.
+// The method table writes those cells of a table that are not empty. Spaces separate the cells of a row, and each row
+// is a line.
 func (r *reader) table(n *extast.Table, as markuptest.Glyph) {
 	var rows []string
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -160,10 +161,11 @@ func (r *reader) table(n *extast.Table, as markuptest.Glyph) {
 	r.write(strings.Join(rows, "\n"), as)
 }
 
-// cellsOnly returns a piece whose tables are reduced to their cells, as table writes them.
+// cellsOnly returns a copy of p that contains only the cells of each table, in the form in which the method table
+// writes the cells.
 func cellsOnly(p markup.Piece) markup.Piece {
 	var text []byte
-	at := make([]int, len(p.Text)+1) // by offset in p.Text: the offset in text
+	at := make([]int, len(p.Text)+1) // maps each offset in p.Text to the offset in text
 	copied := 0
 	take := func(end int) {
 		for ; copied < end; copied++ {
@@ -214,7 +216,7 @@ func cellsOnly(p markup.Piece) markup.Piece {
 	return out
 }
 
-// unescape resolves backslashes and entities.
+// unescape replaces each backslash escape and each entity with the character that it represents.
 func unescape(s []byte) string {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {

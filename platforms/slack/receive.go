@@ -19,15 +19,16 @@ const (
 	// ackTimeout is how long Slack waits for an acknowledgement before it repeats a delivery.
 	// https://docs.slack.dev/apis/events-api/#responding
 	ackTimeout = 3 * time.Second
-	// holdTime is how long new messages wait for missed messages, so that telex accepts the messages in order. The
-	// remaining part of ackTimeout is for storing and acknowledging the new messages.
+	// holdTime is how long new messages wait until the missed messages are delivered, so that telex accepts all messages
+	// in order. The remaining part of ackTimeout is for storing and acknowledging the new messages.
 	holdTime = 1500 * time.Millisecond
 )
 
-// Run receives messages until ctx ends and passes each to accept, one after the other. Run acknowledges a message
-// only after accept has returned nil. Slack delivers unacknowledged messages again. If from has a cursor, Run also
-// reads the messages that the bot has missed since the cursor. Run reads missed messages in from.Places and in all of
-// the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate limits.
+// Run receives messages until ctx ends and passes each message to the function accept, one after the other. Run
+// acknowledges a message only after accept has returned nil. Slack delivers unacknowledged messages again. If from has
+// a cursor, Run also reads the messages that the bot has missed since the cursor. Run reads missed messages in
+// from.Places and in all of the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate
+// limits.
 //
 // Run returns ctx's error if ctx ended, and accept's error if accept failed. Run returns a *chat.SendError if the bot
 // can receive nothing: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if
@@ -73,17 +74,17 @@ type receiver struct {
 	accept func(context.Context, chat.Inbound) error
 
 	openOnce sync.Once
-	opened   time.Time     // time from which Slack could deliver; set before open is closed
-	open     chan struct{} // closed when Slack can deliver
-	caughtUp chan struct{} // closed when no missed messages are left
-	order    arrivalOrder  // the order of HTTP requests
+	opened   time.Time     // time from which Slack could deliver messages; set before the channel open is closed
+	open     chan struct{} // closed when Slack can deliver messages
+	caughtUp chan struct{} // closed when all missed messages are delivered
+	order    arrivalOrder  // sorts the messages that arrive in HTTP requests
 
 	// Only the goroutine that holds bot.turn uses the following fields.
 	newest string // ts of the newest message that arrived
 	behind bool   // not all missed messages are accepted yet
 }
 
-// markOpen records that Slack can deliver from now on.
+// markOpen records that Slack can deliver messages from now on.
 func (r *receiver) markOpen(ctx context.Context) {
 	r.openOnce.Do(func() {
 		r.opened = time.Now()
@@ -93,13 +94,13 @@ func (r *receiver) markOpen(ctx context.Context) {
 	})
 }
 
-// wasWaiting reports whether a message waited at Slack when this Run opened its first connection. Messages that were
-// written later are new, even if Slack delivers them repeatedly.
+// wasWaiting reports whether a message waited at Slack when this call of Run opened its first connection. A message
+// that was written later is new, even if Slack delivers the message repeatedly.
 func (r *receiver) wasWaiting(in chat.Inbound) bool { return in.At.Before(r.bot.clock.At(r.opened)) }
 
 // hold delays a new message until the missed messages are delivered. hold returns at the latest when holdTime has
-// passed since Slack could first deliver messages. After a longer delay, Slack would not get the acknowledgement of
-// the new message in time.
+// passed since Slack could first deliver messages. If hold delayed a message for longer, Slack would not get the
+// acknowledgement of the message in time.
 func (r *receiver) hold(ctx context.Context) {
 	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdTime))
 	defer cancel()
@@ -112,11 +113,12 @@ func (r *receiver) hold(ctx context.Context) {
 // acceptError marks an error that accept returned.
 type acceptError struct{ error }
 
-// Unwrap returns accept's error.
+// Unwrap returns the error that the function accept returned.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver passes an event to accept. deliver returns nil if the event may be acknowledged: if accept has accepted the
-// event, now or earlier, or if the event is empty. deliver fails with ctx's error or with an acceptError.
+// deliver passes an event to the function accept. If accept has accepted the event, now or earlier, or if the event is
+// empty, deliver returns nil, and the caller may acknowledge the event. deliver fails with ctx's error or with an
+// acceptError.
 func (r *receiver) deliver(ctx context.Context, a decodedEvent) error {
 	if !r.addNames(ctx, &a) {
 		return nil
@@ -179,8 +181,8 @@ func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 	return from.Add(namesTimeout)
 }
 
-// cursor returns the position from which a later Run continues, if the message with ts is accepted. The position does
-// not change until all missed messages are accepted.
+// The method cursor returns the position from which a later Run continues if the message with the given ts is accepted.
+// Until all missed messages are accepted, the method returns the position from which this Run began.
 func (r *receiver) cursor(ts string) string {
 	if ts != "" && isLater(ts, r.newest) {
 		r.newest = ts
@@ -189,20 +191,20 @@ func (r *receiver) cursor(ts string) string {
 	case r.behind:
 		return r.from.Cursor
 	case r.newest == "":
-		return tsOf(time.Now()) // a command arrived before any message
+		return tsOf(time.Now()) // a command has arrived, but no message yet
 	}
 	return r.newest
 }
 
 // maxRecent limits the ids of accepted messages that a Bot remembers. The Bot may receive a message twice: because
-// Slack sends two events, because an acknowledgement was lost, or because it reads missed messages. With the
-// remembered ids, the Bot drops most repeated messages without a query to the gateway's store. The store recognizes
-// the others.
+// Slack sends two events, because an acknowledgement was lost, or because the Bot reads missed messages. With the
+// remembered ids, the Bot drops most repeated messages without a query to the gateway's store. The store recognizes the
+// remaining repeated messages.
 const maxRecent = 4096
 
 // receiveError converts the error that ended a call of Run to the error that Run returns. Calling Run again does no
 // harm, so every kind of error except Auth and RateLimited becomes Temporary. If only the operator can solve the
-// problem, the error's text says how.
+// problem, the error's text says how to solve it.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

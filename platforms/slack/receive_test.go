@@ -22,7 +22,7 @@ import (
 	standin "telex/standin/slack"
 )
 
-// These tests run features that only Slack has, against its stand-in.
+// These tests check features that only Slack has, with Slack's stand-in.
 
 // inBubble runs a test in virtual time, with Socket Mode or HTTP. The test gets a world and a connected adapter.
 func inBubble(t *testing.T, o standin.Options, byHTTP bool, run func(t *testing.T, w *world, bot *slack.Bot)) {
@@ -39,13 +39,13 @@ type inbox struct {
 	t      *testing.T
 	cancel context.CancelFunc
 	done   chan error
-	slow   time.Duration // how long accepting takes
+	slow   time.Duration // how long the accept function takes for each message
 
 	mu   sync.Mutex
 	list []chat.Inbound
 }
 
-// receive runs the adapter until stop is called.
+// receive calls the adapter's Run, which ends when the method stop is called.
 func receive(t *testing.T, bot *slack.Bot, from chat.Resume) *inbox {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -72,7 +72,7 @@ func (r *inbox) stop() {
 	}
 }
 
-// take waits for d, and returns the messages that were accepted since the last call of take.
+// The method take waits for d, and returns the messages that were accepted since the previous call of take.
 func (r *inbox) take(d time.Duration) []chat.Inbound {
 	time.Sleep(d)
 	synctest.Wait()
@@ -106,8 +106,8 @@ func (w *world) wantGood() {
 // say sends a direct message from the person to the bot.
 func (w *world) say(text string) { w.server.Say(standin.Incoming{Channel: dm, Text: text}) }
 
-// Slack asks to refresh a socket. The bot must open a new socket before Slack closes the old one. No message may be
-// lost, and without a gap between the sockets, all must arrive in order.
+// In this test, Slack asks the bot to refresh a socket. The bot must open a new socket before Slack closes the old one.
+// No message may be lost. If there is no gap between the two sockets, all messages must arrive in order.
 func TestSocketIsRefreshed(t *testing.T) {
 	for _, grace := range []time.Duration{0, 10 * time.Second} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 					w.say(text)
 					time.Sleep(700 * time.Millisecond)
 				}
-				if grace == 0 { // a message written while no socket is open arrives a minute later
+				if grace == 0 { // Slack delivers a message that was written while no socket was open a minute later
 					got := r.take(2 * time.Minute)
 					if len(got) != len(want) {
 						t.Errorf("%d messages, want %d", len(got), len(want))
@@ -163,13 +163,13 @@ func TestSocketsOverlap(t *testing.T) {
 	})
 }
 
-// Slack refreshes the socket again and again for two days. No message may be lost.
+// In this test, Slack refreshes the socket again and again for two days. No message may be lost.
 func TestSocketsForDays(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
 		defer r.stop()
 		hours := 48
-		if raced { // one night is enough, because Slack refreshes the socket at night too
+		if raced { // nine hours are enough, because Slack refreshes the socket in this time too
 			hours = 9
 		}
 		var want []string
@@ -186,8 +186,8 @@ func TestSocketsForDays(t *testing.T) {
 	})
 }
 
-// A connection dies without a close message. The bot must notice this and receive the messages that were written in
-// the meantime.
+// In this test, a connection dies without a close message. The bot must notice that the connection is dead, and receive
+// the messages that were written in the meantime.
 func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -206,8 +206,8 @@ func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	})
 }
 
-// A socket is cut. The bot must replace it at once. But if the socket was cut right after it was opened, Run must
-// fail as Temporary, so that its caller waits.
+// In this test, a socket is cut. The bot must replace the socket at once. But if the new socket is cut right after it
+// was opened, Run must fail as Temporary, so that the caller of Run waits.
 func TestCutSocketIsReplaced(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -246,7 +246,7 @@ func TestTooManySockets(t *testing.T) {
 	})
 }
 
-// If only the operator can fix an error, Run's error must say how.
+// If only the operator can solve a problem, Run's error must say how to solve it.
 func TestRunSaysWhatIsWrong(t *testing.T) {
 	nobody := func(context.Context, chat.Inbound) error { return nil }
 	for name, c := range map[string]struct {
@@ -294,7 +294,8 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	})
 }
 
-// Opening a second socket fails several times. As long as the first socket works, Run must not fail, but try again.
+// In this test, the bot fails several times to open a second socket. As long as the first socket works, Run must not
+// fail, but try to open a second socket again.
 func TestReplacementIsTriedAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -311,7 +312,8 @@ func TestReplacementIsTriedAgain(t *testing.T) {
 	})
 }
 
-// The store is slow. Each message must be accepted once, and the bot must not consider the socket dead.
+// In this test, the store is slow. The bot must pass on each message exactly once, and must not consider the socket
+// dead.
 func TestSlowStore(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -342,7 +344,8 @@ func TestSlowStore(t *testing.T) {
 	}
 }
 
-// A message causes two events, or Slack delivers it repeatedly. Run must accept it once (F50).
+// In this test, a message causes two events, or Slack delivers the message repeatedly. Run must pass on the message
+// only once (F50).
 func TestDuplicatesAreAcceptedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -395,8 +398,8 @@ func TestRequestsAreVerified(t *testing.T) {
 	}
 }
 
-// Somebody sends many requests without Slack's signature. The log must mention them, but so rarely that they can't
-// fill the disk.
+// In this test, somebody sends many requests without Slack's signature. The log must mention the forged requests, but
+// so rarely that the log can't fill the disk.
 func TestForgedRequestsAreLoggedRarely(t *testing.T) {
 	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, _ *slack.Bot) {
 		var logged bytes.Buffer
@@ -420,7 +423,7 @@ func TestForgedRequestsAreLoggedRarely(t *testing.T) {
 	})
 }
 
-// A client sends only half of a request. This must not prevent Run from ending.
+// In this test, a client sends only half of a request. The incomplete request must not prevent Run from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -428,7 +431,7 @@ func TestUnfinishedRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() //nolint:errcheck // it is broken by then.
+		defer conn.Close() //nolint:errcheck // the connection is broken by then.
 		if _, err := fmt.Fprint(conn, forgedHeader(100)+"half"); err != nil {
 			t.Fatal(err)
 		}
@@ -441,8 +444,8 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// Slack limits the opening of sockets, and the last socket ends before the wait is over. Run must then fail with the
-// remaining wait, and request no socket.
+// In this test, Slack refuses a new socket because of a rate limit, and the last open socket ends before the time to
+// wait is over. Run must then fail with the remaining time to wait, and must request no socket.
 func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		done := make(chan error, 1)
@@ -468,8 +471,8 @@ func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// Slack is slow to return names, and many people write at the same time. All messages must still be accepted before
-// Slack delivers them again.
+// In this test, Slack is slow to return names, and many people write at the same time. The bot must still accept every
+// message before Slack delivers the message again.
 func TestSlowNames(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -493,7 +496,8 @@ func TestSlowNames(t *testing.T) {
 	}
 }
 
-// Slack asks to replace every socket as soon as it is open. In this time, the bot must request only a few sockets.
+// In this test, Slack asks the bot for half a minute to replace every socket as soon as it is open. In this half
+// minute, the bot must request only a few sockets.
 func TestUnstableSocketsAreThrottled(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -511,8 +515,9 @@ func TestUnstableSocketsAreThrottled(t *testing.T) {
 	})
 }
 
-// A person uses a command in a channel. The channel must show the command and who used it, because by default Slack
-// shows commands to nobody else. A person without access must get a refusal that nobody else sees.
+// In this test, a person uses a slash command in a channel. The channel must show the command and who used it, although
+// by default Slack shows a slash command to nobody else. A person without access must get a refusal that nobody else
+// sees.
 func TestCommandInAChannelIsShown(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -547,8 +552,8 @@ func TestCommandInAChannelIsShown(t *testing.T) {
 	}
 }
 
-// A person uses a command in a channel of which the bot is not a member. The person must be told why there is no
-// answer, and nobody else may see this text.
+// In this test, a person uses a command in a channel of which the bot is not a member. The person must see a text which
+// explains why there is no answer, and nobody else may see this text.
 func TestCommandWhereTheBotIsNot(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

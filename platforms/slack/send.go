@@ -16,15 +16,15 @@ import (
 )
 
 // metadataType is the type of the metadata of all the bot's messages. keyField is the field of the metadata that
-// contains the hash of the create's key. https://docs.slack.dev/messaging/message-metadata
+// contains the hash of the message's idempotency key. https://docs.slack.dev/messaging/message-metadata
 const (
 	metadataType = "telex_part"
 	keyField     = "key"
 )
 
 // Send sends a new message to the thread or channel of to. The message's metadata contains the hash of the message's
-// key. With this hash, [Bot.Find] finds the message after an Uncertain error. Slack has no replies, so Send ignores
-// m.ReplyTo; the thread shows which message the bot answers.
+// idempotency key. With this hash, [Bot.Find] finds the message after an Uncertain error. Slack has no replies to
+// single messages, so Send ignores m.ReplyTo. The thread shows which message the bot answers.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := content(methodPost, m)
 	if err != nil {
@@ -86,7 +86,8 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-// callForMessage makes a call about one message. kind is the library's option that selects the method.
+// callForMessage makes a call about one message. The parameter kind is the option of the library that selects the API
+// method.
 func (b *Bot) callForMessage(ctx context.Context, method string, channel chat.ChatID, kind library.MsgOption, options ...library.MsgOption) (*response, error) {
 	return b.call(ctx, method, func(ctx context.Context, api *library.Client) error {
 		_, _, _, err := api.SendMessageContext(ctx, string(channel), kind, library.MsgOptionCompose(options...))
@@ -106,10 +107,10 @@ func messageTS(method string, ref chat.MessageRef) (string, error) {
 	return ts, nil
 }
 
-// content encodes a message as blocks. content does not use the parameter markdown_text, because only blocks can
-// contain buttons, and because Slack does not document how markdown_text changes existing blocks. An update with
-// blocks replaces all blocks of the message, and Slack does not mark the message as "(edited)".
-// https://docs.slack.dev/reference/methods/chat.update#arg_blocks
+// content encodes a message as blocks. The function content does not use the parameter markdown_text of Slack's
+// methods, because only blocks can contain buttons, and because Slack does not document how markdown_text changes
+// existing blocks. An update with blocks replaces all blocks of the message, and Slack does not mark the message as
+// "(edited)". https://docs.slack.dev/reference/methods/chat.update#arg_blocks
 func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	if n := markup.Units(m.Text); n > textLimit {
 		return nil, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and the maximum is %d", method, n, textLimit)}
@@ -124,7 +125,7 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	return append(linkPreviews(m), library.MsgOptionText(fallbackText(m), false), library.MsgOptionBlocks(blocks...)), nil
 }
 
-// linkPreviews returns the options which say whether Slack may show previews of the links in a message. Without these
+// linkPreviews returns the options that tell Slack whether to show previews of the links in a message. Without these
 // options, Slack shows previews of some links.
 // https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func linkPreviews(m chat.Outgoing) []library.MsgOption {
@@ -147,7 +148,8 @@ func buttons(actions []chat.Action) library.Block {
 	return library.NewActionBlock("", row...)
 }
 
-// metadata returns the option that puts the hash of a create's key into the message's metadata.
+// The function metadata returns the option that puts the hash of a message's idempotency key into the message's
+// metadata.
 func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }

@@ -14,7 +14,8 @@ import (
 	"telex/platforms/internal/webhook"
 )
 
-// maxBody is the maximum size of a request body in bytes. Slack documents no limit, but its events are far smaller.
+// maxBody is the maximum size of a request body in bytes. Slack documents no limit for its requests, but its events are
+// far smaller.
 const maxBody = 1 << 20
 
 // serveHTTP answers Slack's requests until ctx ends or accept fails.
@@ -46,8 +47,8 @@ func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error)
 	}, nil
 }
 
-// answer handles one request of Slack. answer returns a reply after accept has accepted the content of the request.
-// If accept fails, answer returns the error, and Slack repeats the request.
+// answer handles one request of Slack. answer returns a reply after the function accept has accepted the content of the
+// request. If accept fails, answer returns the error, and Slack repeats the request.
 func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	if challenge := challengeOf(req.Body); challenge != "" {
 		return webhook.Text(challenge), nil // if the response is lost, Slack sends the challenge again
@@ -75,7 +76,7 @@ func challengeOf(body []byte) string {
 	return c.Challenge
 }
 
-// decodeRequest decodes a request. Events are JSON; commands and button presses are forms.
+// decodeRequest decodes a request. Slack sends events as JSON, and commands and button presses as forms.
 func decodeRequest(contentType string, body []byte, self identity) (decodedEvent, bool, error) {
 	if kind, _, _ := mime.ParseMediaType(contentType); kind != "application/x-www-form-urlencoded" {
 		return decodeEvent(body, self)

@@ -29,18 +29,19 @@ const (
 	// https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
 	pingEvery   = 10 * time.Second
 	pongTimeout = 5 * time.Second
-	// drainTime is how long telex still reads a socket after Slack has asked to replace it.
+	// drainTime is how long telex still reads a socket after Slack has asked telex to replace the socket.
 	drainTime = time.Minute
 	// If the last socket ends after at least minStableLife, Run opens the next socket at once. If the last socket
 	// ends earlier, Run returns, and the caller of Run waits before the next Run.
 	minStableLife = 10 * time.Second
 	// If Slack asks to replace a socket less than minLife after the socket was opened, the socket counts as flapping.
 	minLife = 2 * time.Second
-	// The first and the longest wait between attempts to replace a socket that still works.
+	// firstRetry and maxRetry are the first and the longest wait between two attempts to replace a socket that still
+	// works.
 	firstRetry = time.Second
 	maxRetry   = 30 * time.Second
-	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit. A message with
-	// tens of thousands of blocks fits.
+	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit. A message with tens of
+	// thousands of blocks fits into maxEnvelope.
 	maxEnvelope = 8 << 20
 	// maxWaiting is how many envelopes of a socket may wait before reading stops.
 	maxWaiting = 64
@@ -62,7 +63,7 @@ type envelope struct {
 // socket is one WebSocket connection through which Slack delivers events.
 type socket struct {
 	conn  *websocket.Conn
-	queue chan envelope // lets telex answer pings while accept waits for the store
+	queue chan envelope // the queue lets telex answer pings while accept waits for the store
 	born  time.Time
 }
 
@@ -122,14 +123,14 @@ func (r *receiver) runSockets(ctx context.Context) error {
 type socketManager struct {
 	sockets   map[*socket]bool // true: Slack wants to replace this socket
 	events    chan socketEvent
-	retryAt   <-chan time.Time // when to try again; nil: at once
+	retryAt   <-chan time.Time // when to try again to open a socket; nil: at once
 	delay     time.Duration
-	flapping  int       // how many sockets in a row Slack asked to replace right after they were opened
+	flapping  int       // number of sockets in a row that Slack asked to replace right after they were opened
 	notBefore time.Time // end of a rate limit: no socket may be requested earlier
 }
 
-// needsSocket reports whether runSockets must open a socket now. A new socket is needed if Slack has asked to replace
-// all existing sockets, and may be opened if no wait is running.
+// needsSocket reports whether runSockets must open a socket now. runSockets needs a new socket if Slack has asked to
+// replace all existing sockets, and may open the socket if no wait is running.
 func (k *socketManager) needsSocket() bool {
 	for _, leaving := range k.sockets {
 		if !leaving {
@@ -141,12 +142,13 @@ func (k *socketManager) needsSocket() bool {
 
 // postpone delays the next attempt to open a socket.
 func (k *socketManager) postpone(least time.Duration) {
-	k.retryAt = time.After(max(k.delay, least)) //nolint:forbidigo // only receiving waits, not a call of the gateway.
+	k.retryAt = time.After(max(k.delay, least)) //nolint:forbidigo // only receiving waits; no call of the gateway waits.
 	k.delay, k.notBefore = min(maxRetry, 2*k.delay), time.Now().Add(least)
 }
 
-// isFlapping reports whether Slack asked to replace both this socket and the previous one right after they were
-// opened. runSockets then waits before it opens the next socket, which would probably not last either.
+// isFlapping reports whether Slack asked to replace both this socket and the previous socket right after they were
+// opened. If isFlapping returns true, runSockets waits before it opens the next socket, because the next socket would
+// probably not last either.
 func (k *socketManager) isFlapping(n socketEvent) bool {
 	switch {
 	case k.sockets[n.socket]: // Slack has asked to replace this socket before
@@ -159,8 +161,9 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle handles an event of a socket. handle fails if accept failed. If the last socket has ended, handle also fails if
-// a rate limit forbids opening another one, or if the next socket would probably end as early.
+// The method handle handles an event of a socket. It fails if the function accept failed. If the last socket has ended,
+// it also fails if a rate limit forbids opening another socket, or if the last socket ended so early that the next
+// socket would probably end as early.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -209,7 +212,7 @@ func (r *receiver) connect(ctx context.Context) (*socket, error) {
 	conn, resp, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: r.bot.client}) //nolint:bodyclose // Dial closes the body.
 	if err != nil {
 		failure := &chat.SendError{Kind: chat.Temporary, Err: r.bot.secrets.Error("open socket", err)}
-		if resp != nil { // the library's error would contain the URL, which is secret
+		if resp != nil { // replace the library's error, which would contain the URL, a secret
 			failure.Err = r.bot.secrets.RefusedError("open socket", calls.Outcome{Status: resp.StatusCode}, "", "")
 		}
 		return nil, failure
@@ -245,7 +248,8 @@ func readHello(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	return first, nil
 }
 
-// runSocket handles a socket until the socket or ctx ends. runSocket returns after a running accept has returned.
+// runSocket handles a socket until the socket or ctx ends. If accept is running, runSocket returns only after accept
+// has returned.
 func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socketEvent) {
 	socketCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var workers sync.WaitGroup
@@ -264,7 +268,8 @@ func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socke
 	}
 }
 
-// readSocket queues envelopes until the socket ends. readSocket reports when Slack wants to replace the socket.
+// readSocket reads envelopes from the socket and queues them until the socket ends. readSocket also reports when Slack
+// wants to replace the socket.
 func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events chan<- socketEvent) error {
 	reading := socketCtx
 	for {
@@ -279,7 +284,7 @@ func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events 
 		}
 		if e.Type == "disconnect" { // warning, refresh_requested or link_disabled
 			if reading != socketCtx {
-				continue // the disconnect was reported before; keep reading to answer pings
+				continue // readSocket has reported the disconnect before; keep reading to answer pings
 			}
 			select {
 			case events <- socketEvent{socket: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
@@ -354,8 +359,8 @@ func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, e
 	return r.deliverAndAck(ctx, a, found, err)
 }
 
-// deliverAndAck delivers a decoded event, and returns the content of its acknowledgement; nil: no content. Events that
-// can't be decoded are logged and acknowledged.
+// deliverAndAck delivers a decoded event, and returns the content of its acknowledgement; nil: no content. If an event
+// can't be decoded, deliverAndAck logs the error, and Slack gets an acknowledgement.
 func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:
@@ -386,7 +391,7 @@ func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool
 
 // acknowledge acknowledges an envelope. If the acknowledgement does not reach Slack, Slack delivers the envelope again.
 // If handling the envelope took longer than ackTimeout, acknowledge sends nothing, because Slack delivers the envelope
-// again anyway. ack is Slack's immediate response to a slash command; nil: Slack shows nothing.
+// again anyway. The parameter ack is Slack's immediate response to a slash command; if ack is nil, Slack shows nothing.
 func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTimeout {
 		return

@@ -55,13 +55,13 @@ func (b *Bot) streamTarget(ctx context.Context, to chat.Target, question chat.Me
 	if err != nil {
 		return nil, notStarted(chat.OpStart, err)
 	}
-	team, _ := b.teams.Get(person) // set for a person from another workspace in a shared channel
+	team, _ := b.teams.Get(person) // team is not empty for a person from another workspace in a shared channel
 	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(cmp.Or(team, self.Team))), nil
 }
 
-// notStarted converts the error of an auxiliary call to an error of the main call, which was therefore not made. op
-// is the kind of the main call. After a rate limit of the auxiliary call, the gateway must delay all calls of kind
-// op, because they need the auxiliary call.
+// notStarted converts the error of an auxiliary call to an error of the main call, which the bot did not make because
+// the auxiliary call failed. The parameter op is the kind of the main call. If Slack refused the auxiliary call because
+// of a rate limit, the gateway must delay all calls of kind op, because these calls need the auxiliary call.
 func notStarted(op chat.Op, err error) error {
 	failure := calls.AsRepeatable(err)
 	if failure.Kind == chat.RateLimited {
@@ -81,10 +81,11 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 	return err
 }
 
-// Stop adds a last text, which may be empty, to a stream and ends the stream. Stop also stores the hash of the
-// stream's key in the message's metadata, which Slack does not allow earlier. If the stream has already ended, Stop
-// without a text succeeds. But if the stream is so old that Slack may have ended it, Stop fails with Rejected. The
-// message then looks broken, and the gateway must repair the message with an edit.
+// Stop adds a last text, which may be empty, to a stream and ends the stream. Stop also stores the hash of the stream's
+// idempotency key in the message's metadata, which Slack does not allow earlier. If the stream has already ended and
+// text is empty, Stop succeeds. But if the stream is so old that Slack may have ended the stream, Stop fails with
+// Rejected. The message of a stream that Slack has ended looks broken, and the gateway must repair the message with an
+// edit.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodStop, ref)
 	if err != nil {
@@ -104,7 +105,7 @@ func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error 
 	return err
 }
 
-// Errors of a stream that has ended.
+// These are Slack's errors for a call on a stream that has ended.
 const (
 	notStreaming  = "message_not_in_streaming_state"
 	stoppedByUser = "stopped_by_user" // the person used Slack's own stop button

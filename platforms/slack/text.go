@@ -17,7 +17,7 @@ type controlToken struct{ target, label string }
 // controlSequences matches control sequences: the target, and the label after a bar.
 var controlSequences = regexp.MustCompile(`<([^|>]*)(?:\|([^>]*))?>`)
 
-// mentions reports whether a text mentions a user.
+// mentions reports whether a text mentions the given user.
 func mentions(text, user string) bool {
 	return user != "" && (strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|"))
 }
@@ -28,8 +28,8 @@ var anyMention = regexp.MustCompile(`<(?:@|!(?:here|channel|everyone|group|subte
 // mentionsAnyone reports whether a text mentions somebody.
 func mentionsAnyone(text string) bool { return anyMention.MatchString(text) }
 
-// plainText returns a text as people read it, without mentions of the bot, whose user id is self. name returns a
-// user's name, or "" if unknown.
+// plainText returns a text as people read it, without mentions of the bot, whose user id is self. The function name
+// returns the name of a user, or "" if the name is unknown.
 func plainText(text, self string, name func(user string) string) string {
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 	var kept receiving.Words
@@ -68,7 +68,7 @@ func (c controlToken) visibleText(name func(user string) string) string {
 		return "#" + strings.TrimPrefix(c.label, "#")
 	case strings.HasPrefix(c.target, "!"):
 		if c.label != "" {
-			return c.label // a date, or a group with its @
+			return c.label // the label is that of a date, or of a group, which contains the @
 		}
 		word, _, _ := strings.Cut(c.target[1:], "^")
 		return "@" + word

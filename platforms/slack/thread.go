@@ -20,15 +20,15 @@ const (
 	threadNames = 3 * time.Second
 
 	maxShared   = 8    // maximum number of shared messages in one message
-	maxQuoted   = 8000 // UTF-16 code units of a quote's text
-	maxNameLen  = 80   // UTF-16 code units of an author's name
-	maxAttached = 8    // files of one quote
+	maxQuoted   = 8000 // maximum length of a quote's text in UTF-16 code units
+	maxNameLen  = 80   // maximum length of an author's name in UTF-16 code units
+	maxAttached = 8    // maximum number of files in one quote
 )
 
 // ReadThread implements gateway.ThreadReader. ReadThread makes at most threadPages calls. Slack returns a thread from
 // its beginning, in pages of threadPage messages. If a thread has more than 1,500 messages, the last call reads only
-// the messages of the day before the question. If the day before the question has more than 500 messages, the result
-// lacks the newest of them.
+// the messages of the day before the question. If the thread has more than 500 messages from the day before the
+// question, the result lacks the newest of these messages.
 // https://docs.slack.dev/reference/methods/conversations.replies
 func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]chat.Quote, error) {
 	if to.Thread == "" || limit <= 0 {
@@ -51,8 +51,8 @@ func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.Messag
 	return quotes, nil
 }
 
-// threadMessages returns the first message of a thread, and the newest messages that are older than before. The
-// result is sorted, oldest first.
+// threadMessages returns the first message of a thread, and the newest messages that are older than before.
+// threadMessages sorts the messages, oldest first.
 func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]message, error) {
 	end, _, _ := splitMessageID(before)
 	if !isTS(end) {
@@ -105,7 +105,7 @@ func (m *message) quote(self identity, name func(user string) string) chat.Quote
 		q.Author = cmp.Or(m.Username, m.BotProfile.Name, m.BotID)
 	}
 	words := []string{plainText(m.Text, self.User, name)}
-	for _, a := range m.attached() { // an alert of another app often has no other text
+	for _, a := range m.attached() { // an alert of another app often has only the text of its attachments
 		text := plainText(cmp.Or(a.Text, a.Fallback), self.User, name)
 		if by := oneLine(a.AuthorName); by != "" && a.isShared() {
 			text = by + ": " + text
@@ -125,7 +125,7 @@ func (m *message) attached() []attachment {
 	return list
 }
 
-// shared returns the messages that the author of m shared by sending m.
+// shared returns the earlier messages that the author of m shared with the message m.
 func (m *message) shared() []attachment {
 	var list []attachment
 	for _, a := range m.attached() {

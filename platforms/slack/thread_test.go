@@ -74,8 +74,8 @@ func TestReadThread(t *testing.T) {
 	})
 }
 
-// Reading a very long thread must take only four calls. If there are too many reads, or Slack refuses one, the kind
-// of the error must tell the caller whether to try again.
+// Reading a very long thread must take only four calls. If the bot has read too often, or if Slack refuses a call, the
+// kind of the error must tell the caller whether to try again.
 func TestReadThreadIsBounded(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		for i := range 1700 {
@@ -93,7 +93,7 @@ func TestReadThreadIsBounded(t *testing.T) {
 		if n := w.Calls(chat.OpFind); n != 4 {
 			t.Errorf("%d calls, want 4", n)
 		}
-		for range 12 { // more calls than the limit allows
+		for range 12 { // make more calls than the limit allows
 			_, err = read()
 		}
 		if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter <= 0 {
@@ -179,8 +179,8 @@ func TestStreamForAPersonFromAnotherWorkspace(t *testing.T) {
 	})
 }
 
-// A person forwards a message. The forwarded message must become a quote with its author and files, even if the
-// sender adds no text.
+// In this test, a person forwards a message. The bot must receive the forwarded message as a quote with its author and
+// files, even if the person adds no text.
 func TestSharedMessagesAreQuotes(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, _ *slack.Bot) {
 		w.server.SetUser(standin.User{ID: other, Name: "bob"})

@@ -63,7 +63,8 @@ type world struct {
 	group   chat.Target
 }
 
-// memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
+// memoryListener is an in-memory network address. A new listener can replace the previous listener at the address, as
+// after a restart.
 type memoryListener struct {
 	mu sync.Mutex
 	l  *memnet.Listener
@@ -90,12 +91,13 @@ func (d *memoryListener) dial(ctx context.Context, network, address string) (net
 	return garbling{c}, nil
 }
 
-// socketWorld returns a world whose bot receives events through Socket Mode. Its private chat is a direct message
-// outside of threads.
+// socketWorld returns a world whose bot receives events through Socket Mode. The private chat of a socketWorld is a
+// direct message outside of threads.
 func socketWorld(t *testing.T) conformance.World { return newWorld(t, standin.Options{}, false) }
 
-// eventsWorld returns a world whose bot receives events over HTTP. Its private chat is a thread of an assistant. The
-// stand-in does not report that the thread was opened, so the bot does not greet there.
+// eventsWorld returns a world whose bot receives events over HTTP. The private chat of an eventsWorld is a thread of an
+// assistant. The stand-in does not report that the thread was opened, so the bot does not send a greeting to the
+// thread.
 func eventsWorld(t *testing.T) conformance.World {
 	ungreeted := slices.DeleteFunc(standin.AllEvents(), func(e string) bool { return e == "assistant_thread_started" })
 	w := newWorld(t, standin.Options{Subscriptions: ungreeted}, true)
@@ -235,7 +237,7 @@ func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.
 // once returns a fault that affects one call.
 func once(method string, e conformance.Effect) standin.Fault {
 	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
-	switch e.Status { // Slack reports these errors in a body with status 200
+	switch e.Status { // for these errors, Slack's responses have the status 200
 	case http.StatusForbidden:
 		f.Action, f.Error = fault.Error, "channel_not_found"
 	case http.StatusUnauthorized:
@@ -355,8 +357,8 @@ func (w *world) which(to chat.Target, is func(standin.Version) bool) []string {
 
 func (w *world) StreamLife() time.Duration { return 5 * time.Minute }
 
-// Repeat makes Slack deliver some events twice, as if acknowledgements had been lost. In addition, a mention always
-// causes two events.
+// Repeat makes Slack deliver events twice, as if the acknowledgements had been lost. In addition, a mention of the bot
+// always causes two events of different kinds.
 func (w *world) Repeat() {
 	w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate})
 }
@@ -385,7 +387,7 @@ func (w *world) Say(to chat.Target, s conformance.Saying) {
 
 func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 	if size == 0 {
-		size = -1 // the stand-in then reports no size
+		size = -1 // with the size -1, the stand-in reports no size
 	}
 	w.server.Say(standin.Incoming{
 		Channel: string(to.Chat), User: writer(to), Thread: string(to.Thread), Text: f.Caption,
@@ -447,14 +449,14 @@ func methods(op chat.Op) []string {
 	}[op]
 }
 
-// garbled marks a message that is corrupted on its way to the adapter: its text is replaced by a value that is not a
-// string.
+// garbled is the text of a message that the test corrupts on its way to the adapter, by replacing the text with a value
+// that is not a string.
 const (
 	garbled = "to be garbled"
 	garbage = `{"a":"b"}      `
 )
 
-// garbling corrupts marked messages, in socket frames and in HTTP requests.
+// garbling is a connection that corrupts messages with the text garbled, in socket frames and in HTTP requests.
 type garbling struct{ net.Conn }
 
 func (g garbling) Read(p []byte) (int, error) {

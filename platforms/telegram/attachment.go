@@ -7,9 +7,9 @@ import (
 	"telex/internal/chat"
 )
 
-// attachments lists the attachments of the message m. A location or a poll has no content that telex could fetch. If
-// a message contains only a location or a poll, attachments returns one entry without an id, named after the kind of
-// content. The entry makes the bot tell the person that the bot can't read the content.
+// attachments lists the attachments of the message m. A location or a poll has no content that telex could fetch. If a
+// message contains only a location or a poll, attachments returns one entry without an id, named after the kind of
+// content. Because of this entry, the bot tells the person that it can't read the content.
 func attachments(m *media, text string) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {
@@ -22,7 +22,7 @@ func attachments(m *media, text string) []chat.Attachment {
 		})
 	}
 	if n := len(m.Photo); n > 0 {
-		add(&m.Photo[n-1], "photo", "image/jpeg") // Telegram lists sizes in ascending order; photos are JPEG
+		add(&m.Photo[n-1], "photo", "image/jpeg") // Telegram lists the sizes of a photo in ascending order; photos are JPEG
 	}
 	if m.Animation == nil {
 		add(m.Document, "document", "")
@@ -53,8 +53,8 @@ func (s *sticker) mediaType() string {
 	return "image/webp"
 }
 
-// extension returns the file extension for a media type that Telegram's apps send without a file name. The file name
-// needs an extension, because transcription services choose their decoder by it.
+// extension returns the file extension for a media type that Telegram's apps send without a file name. The name of such
+// a file needs an extension, because transcription services choose their decoder by the extension.
 func extension(mediaType string) string {
 	switch strings.ToLower(mediaType) {
 	case "image/jpeg":
@@ -77,7 +77,8 @@ func extension(mediaType string) string {
 	return ""
 }
 
-// kind returns the kind of unreadable content that a message contains, such as "poll", or "" if there is none.
+// The method kind returns the kind of unreadable content that a message contains, such as "poll", or "" if the message
+// contains no unreadable content.
 func (w *unreadable) kind() string {
 	for _, t := range []struct {
 		name  string

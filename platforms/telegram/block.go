@@ -61,7 +61,7 @@ func richContent(m chat.Outgoing) richMessage {
 	w := blockWriter{text: m.Text, spans: toByteSpans(m.Text, m.Spans), paragraphs: maxParagraphs}
 	blocks := w.blocks(0, len(m.Text), false)
 	if len(blocks) == 0 {
-		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // for an empty text, Telegram returns an error that says so
+		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // even for an empty text, so that Telegram's error names the problem
 	}
 	return richMessage{Blocks: blocks, SkipDetection: true}
 }
@@ -92,7 +92,7 @@ func toByteSpans(text string, spans []chat.Span) []byteSpan {
 type blockWriter struct {
 	text         string
 	spans        []byteSpan
-	paragraphs   int // how many more paragraphs may begin; at 0, all remaining text becomes one paragraph
+	paragraphs   int // how many more paragraphs may begin; if 0, all remaining text becomes one paragraph
 	detailsDepth int // number of <details> elements that enclose the current text
 }
 
@@ -111,8 +111,8 @@ func (w *blockWriter) find(kind string, from, to int) (byteSpan, bool) {
 	return byteSpan{}, false
 }
 
-// line looks at the line of the text that contains the offset at. first is the offset of the line's first character
-// after the indentation. end is the offset at which the line ends.
+// The method line finds the line of the text that contains the offset at. The result first is the offset of the line's
+// first character after the indentation. The result end is the offset at which the line ends.
 func (w *blockWriter) line(at, to int) (first, end int) {
 	end = to
 	if n := strings.IndexByte(w.text[at:to], '\n'); n >= 0 {
@@ -158,10 +158,10 @@ func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 	return out
 }
 
-// block returns the block that begins at a line, and the offset after the block. If the line is part of a paragraph,
-// block returns the offset 0.
+// The method block returns the block that begins at a line, and the offset after the block. If the line is a part of a
+// paragraph, the method returns the offset 0.
 func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, int) {
-	skipNewline := func(end int) int { // a block includes its line break
+	skipNewline := func(end int) int { // the line break after a block belongs to the block
 		if end < to && w.text[end] == '\n' {
 			end++
 		}
@@ -203,7 +203,8 @@ func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, in
 	return richBlock{}, 0
 }
 
-// details returns the block for a <details> element. d is the span of the element, and end is where its content ends.
+// The method details returns the block for a <details> element. The parameter d is the span of the element, and the
+// parameter end is the offset at which the element's content ends.
 func (w *blockWriter) details(d, summary byteSpan, end int, quoted bool) richBlock {
 	w.detailsDepth++
 	b := richBlock{Type: "details", Summary: w.inline(summary.start, min(summary.end, end), false), Open: d.lang == "open"}
@@ -233,7 +234,7 @@ func (w *blockWriter) table(from, to int) (richBlock, bool) {
 		columns = max(columns, len(cells))
 		t.Cells = append(t.Cells, padRow(cells, 1, row.lang))
 	}
-	for i := range t.Cells { // Telegram refuses a table whose rows differ in length
+	for i := range t.Cells { // make all rows equally long, because Telegram refuses other tables
 		head := ""
 		if t.Cells[i][0].Header {
 			head = "head"
@@ -267,7 +268,7 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 		return slices.ContainsFunc(formulas, func(s byteSpan) bool { return s.start < at && at < s.end })
 	})
 	var list []any
-	var open []byteSpan // the formats of the text at start; there are few of them, even in a long text
+	var open []byteSpan // the formats of the text at the offset start; even a long text has few of them at one offset
 	for i, start := range cuts[:len(cuts)-1] {
 		n := 0
 		for n < len(inner) && inner[n].start <= start {
@@ -286,8 +287,8 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 	return list
 }
 
-// formats returns the formats in a range of the text. formats leaves out formats inside a formula, because a formula
-// can't contain other formats.
+// The method formats returns the formats, such as bold or a link, in a range of the text. It leaves out formats inside
+// a formula, because a formula can't contain other formats.
 func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	var formula byteSpan // the last formula that the loop has found
 	for _, s := range w.spans {
@@ -318,8 +319,8 @@ func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	return list
 }
 
-// piece converts a range of the text to a value of the API's type RichText. Each of the given formats begins at or
-// before the start of the range. piece applies the formats that include the whole range.
+// The method piece converts a range of the text to a value of the API's type RichText. Each of the given formats begins
+// at or before the start of the range. The method applies those formats that include the whole range.
 func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.end < to })
 	var out any

@@ -31,8 +31,8 @@ type Options struct {
 // Bot is a client for one bot account. The methods of a Bot are safe for concurrent use, but only one call of Run may
 // be active at a time, because Telegram delivers updates to only one receiver.
 type Bot struct {
-	api      tgbotapi.BotAPI // a template: every call of the API uses a copy with a client of its own
-	files    string          // prefix of file URLs; it contains the token
+	api      tgbotapi.BotAPI // a template: every call of the API uses a copy with a separate HTTP client
+	files    string          // the beginning of the URLs of files, which contains the bot's token
 	secrets  calls.Secrets
 	client   *http.Client
 	clock    *calls.Clock // tells the time of Telegram's servers
@@ -76,7 +76,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true,
-		OneReceiver: b.webhook.URL == "", // a second poller gets a 409: https://core.telegram.org/bots/api#getupdates
+		OneReceiver: b.webhook.URL == "", // Telegram refuses a second poller with 409: https://core.telegram.org/bots/api#getupdates
 	}
 }
 

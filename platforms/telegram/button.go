@@ -18,19 +18,20 @@ const pressPrefix = "q"
 const stopPrefix = "s"
 
 const (
-	// answerTimeout limits one call of answerCallbackQuery. The gateway has already accepted the press when the bot
-	// makes this call. The call only removes the progress indicator that the person's app shows on the button.
+	// answerTimeout limits one call of answerCallbackQuery. The gateway has already accepted the press when the bot makes
+	// this call. answerCallbackQuery only removes the progress indicator that the person's app shows on the button.
 	// https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. If people press more buttons, the bot
-	// makes no such call for these presses. The person's app then removes its progress indicator by itself.
+	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. If people press more buttons at the
+	// same time, the bot makes no such call for the additional presses. The person's app removes its progress indicator by
+	// itself after a while.
 	maxAnswers = 64
 )
 
 // addButtons adds the buttons for the actions, in one row, to the parameters of a call. If there are no actions,
-// addButtons adds nothing. An edit without buttons removes the message's buttons, because editMessageText replaces
-// text and buttons together.
+// addButtons adds nothing. In an edit, no buttons in the parameters mean that Telegram removes the message's buttons,
+// because editMessageText replaces text and buttons together.
 func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	if len(actions) == 0 {
 		return
@@ -42,8 +43,8 @@ func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	addJSON(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
-// answerPress tells the person's app that the bot has accepted a press. answerPress makes the call in the background,
-// because a late or failed call does no harm and receiving must not wait for it.
+// answerPress tells the person's app that the bot has accepted a press. answerPress makes the call in another
+// goroutine, because a late or failed call does no harm and receiving must not wait for the call.
 func (b *Bot) answerPress(ctx context.Context, r *receiver, query string) {
 	begun := r.answers.TryGo(func() error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)

@@ -24,7 +24,7 @@ func stopButton(t *testing.T, bot conformance.Adapter, to chat.Target) chat.Mess
 	return receipt.Ref
 }
 
-// If a button is in a topic, a press of this button belongs to the conversation of the topic.
+// If a person presses a button in a topic, the press must belong to the conversation of the topic.
 func TestPressInATopic(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, ThreadID: 42, Text: "hello"})
@@ -43,13 +43,13 @@ func TestPressInATopic(t *testing.T) {
 	})
 }
 
-// Calls of answerCallbackQuery hang. The bot nevertheless continues to receive, and Run ends quickly. The bot makes
-// such a call only after accept has stored the press.
+// In this test, calls of answerCallbackQuery hang. The bot must nevertheless continue to receive, and Run must end
+// quickly. The bot must call answerCallbackQuery only after the function accept has stored the press.
 func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: fault.Hang, Times: 1})
 		ref := stopButton(t, bot, w.Private())
-		for range 200 { // more presses than the bot answers at the same time
+		for range 200 { // press the button more often than the bot answers presses at the same time
 			w.Press(ref, "stop:1")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +68,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 		if stored != 200 {
 			t.Errorf("%d presses were accepted while an answer hung, want 200", stored)
 		}
-		time.Sleep(time.Minute) // the hanging call times out, and the bot makes the other calls
+		time.Sleep(time.Minute) // meanwhile, the hanging call times out, and the bot makes the other calls
 		w.Press(ref, "stop:1")
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -86,7 +86,8 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	})
 }
 
-// If accept can't store a press, the bot does not answer the press, and Telegram delivers the press again.
+// If the function accept can't store the press of a button, the bot must not answer the press, so that Telegram
+// delivers the press again.
 func TestPressThatIsNotStored(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.Press(stopButton(t, bot, w.Private()), "stop:1")

@@ -37,7 +37,7 @@ func (b *Bot) callWithForm(ctx context.Context, method string, params tgbotapi.P
 	}
 	refusal, ok := errors.AsType[*tgbotapi.Error](err)
 	if !ok || (refusal.Code == 0 && refusal.Message == "") {
-		refusal = nil // the response is not from the API: it is a proxy's page, or it is incomplete
+		refusal = nil // the response is not from the API: it is the page of a proxy, or incomplete
 	}
 	failure, description := classify(refusal, o), ""
 	if refusal != nil {

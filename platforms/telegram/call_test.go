@@ -63,8 +63,8 @@ func TestBaseWithPathAndPercent(t *testing.T) {
 	}
 }
 
-// If a connection breaks after the request was sent, the outcome is unknown. Neither the adapter nor the transport
-// repeats the request (F13).
+// If a connection breaks after the request was sent, the outcome is unknown. Neither the adapter nor the HTTP transport
+// may repeat a request of unknown outcome (F13).
 func TestSendIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	for _, warm := range []bool{false, true} {
@@ -155,7 +155,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Transports quote the URL in many ways, and the URL contains the token. No error may contain it.
+// HTTP transports quote the URL of a request in their errors in many ways, and the URL contains the token. No error may
+// contain this URL.
 func TestTokenIsRedacted(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(r *http.Request) (*http.Response, error){
@@ -194,8 +195,8 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// refuse returns an accept function that fails the test if it gets a message. Tests use refuse if the bot must receive
-// no message.
+// refuse returns an accept function that fails the test if the bot passes a message to it. Tests use refuse if the bot
+// must receive no message.
 func refuse(t *testing.T) func(context.Context, chat.Inbound) error {
 	return func(_ context.Context, in chat.Inbound) error {
 		t.Errorf("accepted %+v, want nothing", in)
@@ -255,7 +256,7 @@ func TestContextEndsCalls(t *testing.T) {
 		t.Errorf("error = %v, want one that is context.Canceled", err)
 	}
 	_, err = b.Send(ctx, private, chat.Outgoing{Text: "x"})
-	wantKind(t, err, chat.Temporary) // the call did not begin
+	wantKind(t, err, chat.Temporary) // the context had ended before the call began
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want one that is context.Canceled", err)
 	}

@@ -12,13 +12,13 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a 429 response that lacks retry_after. The waits that Telegram asks for are 18
-// to 35 seconds in groups and a few seconds in private chats. If the bot retries too early, Telegram lengthens the
-// wait.
+// defaultRetryAfter is the wait after a 429 response that lacks retry_after. The waits that Telegram asks for are 18 to
+// 35 seconds in groups and a few seconds in private chats. If the bot repeats a call before the wait is over, Telegram
+// lengthens the wait.
 const defaultRetryAfter = 10 * time.Second
 
-// classify returns the error for a refused call. The error's kind tells the gateway how it may continue. api is the
-// API's refusal, or nil if the response is not from the API.
+// classify returns the error for a refused call. The error's kind tells the gateway how it may continue. The parameter
+// api is the API's refusal, or nil if the response is not from the API.
 func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests || (api != nil && api.Code == http.StatusTooManyRequests):
@@ -27,7 +27,7 @@ func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 			seconds = api.RetryAfter
 		}
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(float64(seconds), o.Header, defaultRetryAfter)}
-	case o.Status == http.StatusRequestEntityTooLarge: // proxies send this status too, with other texts
+	case o.Status == http.StatusRequestEntityTooLarge: // proxies also send status 413, with other texts
 		return &chat.SendError{Kind: chat.TooLong}
 	case api == nil:
 		return &chat.SendError{Kind: chat.Uncertain}
@@ -43,8 +43,8 @@ func kindOf(code int, description string) chat.ErrorKind {
 	case code == http.StatusUnauthorized:
 		return chat.Auth
 	case code == http.StatusNotFound:
-		// The call had no effect: either the URL does not lead to the API, or the token is invalid. The error is not
-		// Auth, which would stop the bot, because a wrong URL may be repaired while telex runs.
+		// The call had no effect: either the URL does not lead to the API, or the token is invalid. The error is not Auth,
+		// which would stop the bot, because an operator may correct a wrong URL while telex runs.
 		return chat.Temporary
 	case code == http.StatusForbidden:
 		return chat.Forbidden
@@ -63,7 +63,7 @@ func kindOf(code int, description string) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// descriptionKind maps descriptions to a kind of error.
+// descriptionKind is a kind of error, together with the descriptions that Telegram uses for this kind.
 type descriptionKind struct {
 	kind  chat.ErrorKind
 	texts []string
@@ -122,7 +122,8 @@ func knownDescriptions() []descriptionKind {
 	}
 }
 
-// hasDescription reports whether err is a refusal of the API whose description contains text. text is in lower case.
+// hasDescription reports whether err is a refusal of the API whose description contains text. The parameter text must
+// be in lower case.
 func hasDescription(err error, text string) bool {
 	return strings.Contains(strings.ToLower(calls.Code(err)), text)
 }

@@ -18,8 +18,8 @@ func refusal(code int, description, parameters string) string {
 	return fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q%s}`, code, description, parameters)
 }
 
-// The test compares the kind of error for each of these responses. The bodies are written as Telegram's server writes
-// them (F20, F30, F53, F54, F55).
+// For each response in the list, the test checks the kind of the error. The bodies of the responses have the form in
+// which Telegram's server writes them (F20, F30, F53, F54, F55).
 func TestClassification(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestClassification(t *testing.T) {
 		{403, refusal(403, "Forbidden: user is deactivated", ""), chat.Forbidden},
 		{403, refusal(403, "Forbidden: bot was kicked from the supergroup chat", ""), chat.Forbidden},
 		{401, refusal(401, "Unauthorized", ""), chat.Auth},
-		{404, refusal(404, "Not Found", ""), chat.Temporary}, // the method does not exist, so the call changed nothing
+		{404, refusal(404, "Not Found", ""), chat.Temporary}, // the API method does not exist, so the call changed nothing
 		{404, "<html>nginx</html>", chat.Uncertain},
 		{409, refusal(409, "Conflict: terminated by other getUpdates request", ""), chat.Conflict},
 		{500, refusal(500, "Internal Server Error", ""), chat.Uncertain},
@@ -100,7 +100,7 @@ func TestEditsOfMessagesOutOfReach(t *testing.T) {
 	wantKind(t, b.Delete(t.Context(), ref), chat.Frozen)
 }
 
-// If a message already has the content of an edit, the edit counts as successful (F21).
+// If a message already has the content of an edit, Edit must succeed, although Telegram refuses the edit (F21).
 func TestUnchangedIsSuccess(t *testing.T) {
 	t.Parallel()
 	ref := chat.MessageRef{Target: group, ID: "5"}
@@ -116,7 +116,7 @@ func TestUnchangedIsSuccess(t *testing.T) {
 	}
 }
 
-// The error contains exactly the wait that Telegram requests, even if it is long (F03).
+// The error of a refused call must contain exactly the wait that Telegram requests, even if the wait is long (F03).
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -154,8 +154,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// When a group becomes a supergroup, the chat gets a new id. Telegram's error contains the new id, and so must the
-// bot's error (F54).
+// When a group becomes a supergroup, the chat gets a new id. Telegram's error contains the new id of the chat, and the
+// bot's error must contain the new id too (F54).
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	b := serveAnswer(t, 400, refusal(400, "Bad Request: group chat was upgraded to a supergroup chat",
