@@ -21,7 +21,7 @@ type memoryRecorder struct {
 	parts []chat.Part
 	first func()       // called once, while a part is being recorded; may be nil
 	most  atomic.Int32 // number of calls that may still store something, plus one; 0: no limit
-	moved chat.ChatID  // new id of the chat; empty: the chat has not moved
+	moved chat.ChatID  // new id of the chat; empty: the chat keeps its id
 }
 
 func (n *memoryRecorder) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
@@ -272,7 +272,7 @@ func TestQuestionInsteadOfAStream(t *testing.T) {
 }
 
 // When a question ends a stream, all of the text so far is shown above the question, because the person reads this text
-// while no more arrives.
+// while the model waits.
 func TestQuestionBelowTheWholeText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -415,8 +415,8 @@ func TestQuestionWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// A process dies while a separate question is visible. The next process must delete the question's message, whose id it
-// knows, learns by repeating the create call with its key, or learns by a search.
+// A process dies while a separate question is visible. The next process must find the question's message by its id, by
+// repeating the create call or by a search, and delete the message.
 func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},

@@ -86,8 +86,8 @@ func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 }
 
 // The first of two messages already shows the final when somebody stops the reply. The records no longer contain the
-// Markdown of this message. The platform refuses its text as too long, so the bot must send this text and the text of
-// the second message again (D7).
+// Markdown of this message. The platform refuses the text of the first message as too long, so the bot must send this
+// text and the text of the second message again (D7).
 func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {

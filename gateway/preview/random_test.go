@@ -445,7 +445,7 @@ func squeeze(messages []chat.Outgoing) string {
 	return b.String()
 }
 
-// badSpans returns the errors in a message for which a strict platform would refuse it.
+// badSpans returns the errors for which a strict platform would refuse message m.
 func badSpans(m chat.Outgoing, d markup.Dialect) (wrong []string) {
 	if !utf8.ValidString(m.Text) || strings.ContainsRune(m.Text, utf8.RuneError) {
 		wrong = append(wrong, fmt.Sprintf("broken text %q", m.Text))

@@ -82,7 +82,7 @@ func NewSlot() *Slot {
 	}
 }
 
-// Append appends delta to the text. tokens is the estimated number of tokens in delta.
+// Append appends delta to the text. The parameter tokens is the estimated number of tokens in delta.
 func (s *Slot) Append(delta string, tokens int) {
 	s.mu.Lock()
 	s.text.WriteString(delta)

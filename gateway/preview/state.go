@@ -126,7 +126,7 @@ type state struct {
 type place struct {
 	cfg         Config
 	to          chat.Target
-	moved       chat.ChatID // new id of the chat, if it has moved
+	moved       chat.ChatID // new id of the chat, if the chat got one
 	replyTo     chat.MessageID
 	key         string
 	dialect     markup.Dialect

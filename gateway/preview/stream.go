@@ -7,8 +7,8 @@ import (
 
 // A stream is a message to which text can only be appended. So a stream contains nothing that may still change: no
 // cursor and no markup that the model has not closed yet. The bot stops a stream when the text changes, when the
-// stream's content becomes uncertain, or before the platform ends the stream. After the stream is stopped, the message
-// is edited.
+// stream's content becomes uncertain, or before the platform ends the stream. After the bot has stopped a stream, it
+// shows changes by editing the message.
 
 // streamed reports whether part i is a stream or will be one.
 func (s *state) streamed(i int) bool {

@@ -84,8 +84,8 @@ func (s *state) restoreAt(p *message, i int) {
 	s.superseded = slices.Delete(s.superseded, i, i+1)
 }
 
-// forget stops tracking message i, which is the question message or a superseded one. The next question gets a new
-// message.
+// forget stops tracking message i, which is the question message or a superseded one. The next question of the reply
+// gets a new message.
 func (s *state) forget(i int) {
 	if i == questionAt {
 		s.questionLost = s.questionLost || s.question.doubtful()
@@ -153,8 +153,8 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 	})
 }
 
-// leftBehind reports whether the message of record r, or its create call, belongs to the old id of a chat that has
-// moved. The bot can't edit or find the messages of the old chat any more.
+// leftBehind reports whether the message of record r, or its create call, belongs to the old id of a chat that got a
+// new id. The bot can't edit or find the messages of the old chat any more.
 func (s *state) leftBehind(r chat.Part) bool {
 	return r.Ref.Target.Chat != "" && r.Ref.Target.Chat != s.to.Chat
 }

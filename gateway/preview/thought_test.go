@@ -38,7 +38,8 @@ func TestThoughtStandsAboveTheText(t *testing.T) {
 	})
 }
 
-// Short thoughts create no message. Without streaming, no thought is shown.
+// If the model thinks only briefly, the bot creates no message to show the thought. Without streaming, no thought is
+// shown.
 func TestThoughtThatIsNotShown(t *testing.T) {
 	for name, c := range map[string]Config{"short": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {

@@ -281,7 +281,8 @@ func replaceQuestion(s *state, f failedCall) {
 	}
 }
 
-// forgetMessage stops tracking a question message or a superseded message. The next question gets a new message.
+// forgetMessage stops tracking a question message or a superseded message. The next question of the reply gets a new
+// message.
 func forgetMessage(s *state, f failedCall) {
 	s.failuresInRow = 0
 	s.forget(f.part)

@@ -8,9 +8,10 @@ import (
 )
 
 // judgeWaived checks the words of a reply whose text is not compared as a whole (see waived). A word of the final text
-// may only be invisible for one of these reasons: a create call with this word had an unknown outcome or got no message
-// id, a call with this word was refused, or wordsOnScreen excuses the word. A word may be visible twice only if it
-// belongs to one of these calls, to a message that such a call should have changed or replaced, or to a surplus message.
+// may be invisible if a create call with this word had an unknown outcome or got no message id, or if the platform
+// refused a call with this word. A word may also be invisible if wordsOnScreen excuses it. A word may be visible twice
+// only if it belongs to a call that was refused, had an unknown outcome or got no message id, to a message that this
+// call should have changed or replaced, or to a surplus message.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {
@@ -88,8 +89,9 @@ func (w *world) finalRun(t *turnLog) *run {
 }
 
 // wordsOnScreen returns, for each word of a turn's reply, the number of messages that show the word. wordsOnScreen also
-// returns the words that need not be visible. The words that need not be visible are words that a person deleted, words
-// in files, words in messages that can be neither edited nor deleted, and words in a chat that has got a new id.
+// returns the words that need not be visible. A word need not be visible if a person deleted it or if it is in a file.
+// A word also need not be visible in a message that can be neither edited nor deleted, or in a chat that has got a new
+// id.
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {
