@@ -27,8 +27,8 @@ type api interface {
 // of type Text, Reasoning or Call, and then calls either end or fail.
 type streamer interface {
 	begin()
-	// event writes the piece of text in e, which belongs to the answer's item with the given index. isNew says that the
-	// piece is the item's first piece.
+	// event writes the piece in e, which belongs to the answer's item with the given index. isNew says that the piece
+	// is the item's first piece.
 	event(e agent.Event, index int, isNew bool)
 	end(o outcome)
 	fail(err *apiError)

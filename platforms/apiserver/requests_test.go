@@ -252,8 +252,8 @@ func TestAskers(t *testing.T) {
 }
 
 // If a turn fails before the server has sent anything, the client gets an HTTP status for errors. If the server has
-// already sent a part of the answer, the client gets an error event. The error of a failed turn must contain the text
-// of the model provider's error only if the client's request is the reason, because the client can change nothing else.
+// already sent a part of the answer, the client gets an error event. The error of a failed turn may contain the text of
+// the model provider's error only if the client's request is the reason, because the client can change nothing else.
 func TestFailedTurns(t *testing.T) {
 	t.Parallel()
 	fails := func(reason agent.StopReason, err error, events ...agent.Event) runner {

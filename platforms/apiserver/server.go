@@ -21,8 +21,8 @@ import (
 
 // Runner runs turns. *agent.Agent implements it.
 type Runner interface {
-	// Run runs one turn and returns the turn's Result. For each event of the turn, Run calls emit in its own goroutine,
-	// and waits until emit has returned.
+	// Run runs one turn and returns the turn's Result. For each event of the turn, Run calls emit in the goroutine that
+	// called Run, and waits until emit has returned.
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 	// Models returns the names of the models. The first model in the list is the default.
 	Models() []string
