@@ -107,7 +107,7 @@ func questionCases() []testCase {
 					q := h.question(w, to)
 					approve := q.button(h, gateway.TextApproveButton)
 					h.stopHard()
-					if away { // the person pressed the button while no process ran, and some platforms lose such a press
+					if away { // the person presses the button while no process runs; some platforms lose such a press
 						w.Press(q.ref, approve)
 						pass(10 * time.Second)
 					}
