@@ -124,7 +124,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	}
 	piece := spy.Pieces[wire]
 	for _, f := range piece.Formats {
-		if f.Open { // the format is still open, so a piece with this format is not sent yet
+		if f.Open { // the closing delimiter is still missing, so the format is not shown yet
 			return
 		}
 		label := piece.Text[f.Start:f.End]

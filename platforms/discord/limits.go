@@ -47,7 +47,7 @@ const (
 	callbackDeadline = 3 * time.Second
 	// callbackTimeout limits one attempt to acknowledge an interaction. callbackTimeout leaves time for a second attempt
 	// if the first one used a dead connection. callbackPause is the pause after the first attempt. callbackTries is the
-	// maximum number of attempts, because callbackDeadline leaves no time for more attempts.
+	// maximum number of attempts, because callbackDeadline leaves hardly any time for more.
 	callbackTimeout = 1200 * time.Millisecond
 	callbackPause   = 100 * time.Millisecond
 	callbackTries   = 6

@@ -114,7 +114,7 @@ func TestQuotes(t *testing.T) {
 }
 
 // With the privileged intent, the bot must accept a message in a thread, or in a chain of replies, even if the message
-// does not mention the bot. The bot must ignore a message that mentions only other people.
+// does not mention the bot. The bot must ignore a message that is for other people, such as one that mentions them.
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	const thread, channel = `"guild_id":"300","channel_id":"450"`, `"guild_id":"300","channel_id":"400"`
