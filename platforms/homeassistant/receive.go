@@ -19,8 +19,8 @@ import (
 const answerTimeout = time.Hour
 
 // Run receives changes until ctx ends, and passes messages about them to accept, one after the other. Home Assistant
-// does not repeat changes, so Run misses the changes during an outage and has no resume cursor. If the function accept
-// fails for a message, the next Run passes the same message to accept again.
+// does not repeat changes, so Run misses the changes during an outage and has no resume cursor. If Run ends before
+// accept has accepted a message, the next Run passes the same message to accept again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the connection
 // failed: Auth if the token is refused, otherwise Temporary.
