@@ -46,9 +46,9 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads each piece once, including the further pieces that Done returns. The result again lists the pieces that
-// must be read again, and trouble is the last error with which such a piece failed. After the first temporary error,
-// round makes only one attempt for each remaining piece.
+// round reads all pieces, including the further pieces that Done returns. The result again lists the pieces that must
+// be read again, and trouble is the last error with which such a piece failed. After the first piece that failed with a
+// temporary error, round makes only one attempt for each remaining piece.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {
 		p := pieces[0]

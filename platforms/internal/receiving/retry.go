@@ -45,9 +45,9 @@ func IsTransient(err error) bool {
 }
 
 // Retry calls the function call until the call succeeds or fails permanently, but at most tries times. After a rate
-// limit, Retry waits as long as the platform asks. After any other error, Retry waits for the duration first, and
-// doubles this duration after each such error. Retry returns the error of the last attempt, or ctx's error if ctx has
-// ended.
+// limit, Retry waits as long as the platform asks. After any other error, Retry waits for a pause, which is the
+// duration first after the first attempt and doubles with each further attempt. Retry returns the error of the last
+// attempt, or ctx's error if ctx has ended.
 func Retry(ctx context.Context, tries int, first time.Duration, call func() error) error {
 	for n := range tries {
 		err := call()

@@ -151,8 +151,7 @@ func TestGetIsRefused(t *testing.T) {
 	})
 }
 
-// Answer fails. If Answer fails, the response must ask the platform to repeat the request, and Serve must return the
-// error of Answer.
+// If Answer fails, the response must ask the platform to repeat the request, and Serve must return the error of Answer.
 func TestAnswerFails(t *testing.T) {
 	full := errors.New("disk full")
 	serve(t, func(s *webhook.Server) {
