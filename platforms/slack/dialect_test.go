@@ -188,7 +188,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	piece := spy.Pieces[wire]
 	want := markuptest.Glyphs(cellsOnly(piece), 6, func(url string) string { return marks.Destination(url, "http", "https", "mailto") })
 	for _, f := range piece.Formats {
-		if f.Open { // a text with a style that is still open is not sent yet
+		if f.Open { // the closing delimiter is still missing, so the style is not shown yet
 			return
 		}
 	}
