@@ -65,8 +65,7 @@ func NoLimits() Limits {
 	}
 }
 
-// Kinds of buckets. These are the kinds of buckets. Each kind has one bucket for each channel, guild or interaction
-// token in a path.
+// These are the kinds of buckets. Each kind has one bucket for each channel, guild or interaction token in a path.
 const (
 	bucketNone     = "" // for calls that only the global limit counts, or no limit
 	bucketMessages = "messages"
