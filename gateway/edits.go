@@ -57,9 +57,8 @@ func (e *edits) later(turn string, p chat.Part) {
 	}
 }
 
-// The method before ensures that no older record of a message is stored once the method has returned. Once the method before
-// has returned nil, the caller can store a newer record. The method before fails if ctx ends while an older record is still
-// being stored.
+// The method before ensures that no older record of a message is stored once the method has returned nil. The caller can then
+// store a newer record. The method before fails if ctx ends while an older record is still being stored.
 func (e *edits) before(ctx context.Context, turn string, index int) error {
 	e.mu.Lock()
 	key, stored := edited{turn, index}, e.stored

@@ -104,8 +104,8 @@ func (a *actor) storeParked(t *turn) {
 }
 
 // collect concludes the parked turns whose delivery has ended. A message that the bot sends removes a draft from the chat. If
-// a parked reply sent such a message while the running turn's reply was a draft, collect lets the running reply send its draft
-// again.
+// a parked reply or an answer with a fixed text has ended while the running turn's reply may be a draft, collect lets the
+// running reply send its draft again.
 func (a *actor) collect() {
 	for i := 0; i < len(a.parked); {
 		t := a.parked[i]
