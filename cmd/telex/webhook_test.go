@@ -43,9 +43,10 @@ func knock(t *testing.T, address, secret, body string) int {
 	return resp.StatusCode
 }
 
-// In TestTelegramWebhook, a daemon receives updates by a webhook. The daemon must answer messages that waited, that
-// arrive now, and that arrived after a kill. The daemon must refuse forged updates and answer repeated updates once.
-// When the daemon stops, it must delete the webhook, so that the next daemon can poll.
+// In TestTelegramWebhook, a daemon receives updates by a webhook. The daemon must answer messages that waited for its
+// start, messages that arrive while it runs, and messages that arrived after it was killed. The daemon must refuse
+// forged updates and answer repeated updates once. When the daemon stops, it must delete the webhook, so that the next
+// daemon can poll.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{GrowingIDs: true, Limits: telegram.NoLimits()}, openai.Options{Rate: 2000})

@@ -169,7 +169,7 @@ func TestWhatsApp(t *testing.T) {
 	if m := p.awaitShown(4); m.Shown() != saysAll || bench.runs("order", "Ada") != 1 {
 		t.Errorf("the answer is %q, and the tool ran %d times", m.Shown(), bench.runs("order", "Ada"))
 	}
-	if _, err := p.whatsapp.Press("", ask.ID, "Deny"); err != nil { // the press comes too late, so it must have no effect
+	if _, err := p.whatsapp.Press("", ask.ID, "Deny"); err != nil { // this button press comes too late, so it must have no effect
 		t.Fatal(err)
 	}
 

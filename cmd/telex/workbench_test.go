@@ -34,7 +34,7 @@ type workbench struct {
 type gate struct {
 	mu    sync.Mutex
 	runs  int
-	begun chan struct{} // closed by the first call
+	begun chan struct{} // closed by the first such call
 	open  chan struct{} // closed by letGo, which ends the calls
 }
 
@@ -91,7 +91,7 @@ func (b *workbench) shut() (open func()) {
 	}
 }
 
-// admit waits while the door is shut. admit returns false if the request ends before that.
+// admit waits while the door is shut. admit returns false if the request ends before the door opens.
 func (b *workbench) admit(ctx context.Context) bool {
 	b.mu.Lock()
 	door := b.door

@@ -89,7 +89,7 @@ type sections struct {
 	more                                 string // further sections
 }
 
-// config writes a configuration file for the world. By default, everybody is let in, replies stream, and there is one
+// config writes a configuration file for the world. By default, everybody has access, replies stream, and there is one
 // endpoint, called telegram.
 func (w *world) config(s sections) string {
 	w.t.Helper()
@@ -113,7 +113,7 @@ func writeConfig(t *testing.T, text string) string {
 	return path
 }
 
-// daemon starts a daemon with the configuration, and waits until it receives messages.
+// daemon starts a daemon with the configuration, and waits until the daemon receives messages.
 func (w *world) daemon(s sections, env ...string) *process {
 	w.t.Helper()
 	p := launch{env: env}.start(w.t, "run", "--config", w.config(s))

@@ -149,7 +149,7 @@ func (s *Server) getUser(r *request) any {
 
 // getApplication answers GET /applications/@me.
 func (s *Server) getApplication(*request) any {
-	const limitedContent = 1 << 19 // flag: the message content intent is enabled, and the bot is in few guilds
+	const limitedContent = 1 << 19 // application flag: the message content intent is enabled, and the bot is in few guilds
 	flags := 0
 	if s.opts.MessageContent {
 		flags = limitedContent

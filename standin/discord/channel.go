@@ -81,7 +81,7 @@ type channel struct {
 	info        Channel
 	autoArchive int // for threads only: minutes without activity before the thread is archived
 	archivedAt  time.Time
-	gone        bool // deleted by a moderator
+	gone        bool // the channel was deleted by a moderator
 	messages    []*Message
 	byID        map[string]*Message
 	typing      []Period

@@ -122,7 +122,7 @@ func (s *Server) deleteCommand(r *request, guildID string, i int) any {
 	return nil
 }
 
-// createCommand answers POST …/commands. The new command replaces one of the same name.
+// createCommand answers POST …/commands. The new command replaces a command of the same name.
 func (s *Server) createCommand(r *request, guildID string) any {
 	f := r.form()
 	c := readCommand(f)

@@ -49,7 +49,7 @@ type apiError struct {
 
 // rateLimited holds the additional fields of a 429.
 type rateLimited struct {
-	retryAfter float64 // seconds, rounded up to milliseconds
+	retryAfter float64 // seconds that the client must wait, rounded up to milliseconds
 	scope      string  // user, global or shared
 }
 

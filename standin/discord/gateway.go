@@ -84,7 +84,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 		s.opts.Log.Debug("accept gateway", slog.Any("error", err))
 		return
 	}
-	ws.SetReadLimit(1 << 20) // more than maxGatewayPayload, so that handlers can close with the right code
+	ws.SetReadLimit(1 << 20) // the limit exceeds maxGatewayPayload, so that handlers can close the connection with the right code
 	k := &socket{
 		raw: host.Conn(r), ws: ws, resumable: strings.HasPrefix(r.URL.Path, resumePath), wake: make(chan struct{}, 1),
 		lastHeartbeat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod),
@@ -208,7 +208,7 @@ func (s *Server) removeConnection(k *socket, code int) {
 	s.Publish("gateway", Event{Gateway: "closed"})
 }
 
-// detach separates a connection from its session, if the session still uses this connection. From then on, the session
+// detach separates a connection from its session, if the session still uses this connection. After detach, the session
 // collects events until a client resumes the session, but for no longer than the duration wait. The caller holds s.mu.
 func (s *Server) detach(k *socket, wait time.Duration) {
 	k.ended = true

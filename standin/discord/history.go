@@ -51,7 +51,7 @@ type Version struct {
 	At time.Time `json:"at"`
 	// Method is the name of the call that made the version, or "person".
 	Method string `json:"method"`
-	// Content is the text after trimming.
+	// Content is the text of the message after trimming.
 	Content     string          `json:"content"`
 	Embeds      json.RawMessage `json:"embeds,omitempty"`
 	Components  json.RawMessage `json:"components,omitempty"`

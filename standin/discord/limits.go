@@ -21,25 +21,26 @@ import (
 // in this struct are numbers that bots have observed. Discord's staff stated that sends and edits share a bucket:
 // https://github.com/discord/discord-api-docs/issues/20.
 type Limits struct {
-	// Messages limits sends and edits together, per 5 s and channel. Published: 5.
+	// Messages is the limit on sends and edits together, per 5 s and channel. Published: 5.
 	Messages int `json:"messages"`
-	// Deletes limits deletions, per 1 s and channel. Assumed: 5.
+	// Deletes is the limit on deletions, per 1 s and channel. Assumed: 5.
 	Deletes int `json:"deletes"`
-	// Typing limits typing indicators, per 5 s and channel. Assumed: 5.
+	// Typing is the limit on typing indicators, per 5 s and channel. Assumed: 5.
 	Typing int `json:"typing"`
-	// Reads limits calls that only read, per 1 s and channel or guild. Assumed: 10.
+	// Reads is the limit on calls that only read, per 1 s and channel or guild. Assumed: 10.
 	Reads int `json:"reads"`
-	// Others limits all calls without a bucket of their own, per 20 s. Assumed: 10.
+	// Others is the limit on all calls without a bucket of their own, per 20 s. Assumed: 10.
 	Others int `json:"others"`
-	// Webhook limits edits and follow-ups, per 5 s and interaction token. Assumed: 5.
+	// Webhook is the limit on edits and follow-ups, per 5 s and interaction token. Assumed: 5.
 	Webhook int `json:"webhook"`
-	// Global limits all calls per second except those of interactions. Published: 50.
+	// Global is the limit on all calls per second except those of interactions. Published: 50.
 	Global int `json:"global"`
-	// OldEdits limits edits of messages older than an hour, per hour and channel. No header states this limit, and its
-	// number is undocumented: https://github.com/discord/discord-api-docs/issues/4413. Assumed: 30.
+	// OldEdits is the limit on edits of messages older than an hour, per hour and channel. No response header states the
+	// limit on these edits, and its number is undocumented: https://github.com/discord/discord-api-docs/issues/4413.
+	// Assumed: 30.
 	OldEdits int `json:"old_edits"`
 	// Invalid is the number of responses with status 401, 403 or 429 that a client may get in 10 minutes. After more such
-	// responses, all calls are refused. Published: 10,000.
+	// responses, all calls of the client are refused. Published: 10,000.
 	Invalid int `json:"invalid"`
 	// Sessions is the number of sessions that a client may start in 24 hours. Published: 1,000.
 	Sessions int `json:"sessions"`
@@ -67,7 +68,7 @@ func NoLimits() Limits {
 
 // These are the kinds of buckets. Each kind has one bucket for each channel, guild or interaction token in a path.
 const (
-	bucketNone     = "" // for calls that only the global limit counts, or no limit
+	bucketNone     = "" // for calls that are counted only by the global limit, or by no limit
 	bucketMessages = "messages"
 	bucketDeletes  = "deletes"
 	bucketTyping   = "typing"

@@ -47,8 +47,8 @@ func appendNew(list []string, s string) []string {
 // allowedMentions determines which mentions in a text notify people. Source:
 // https://docs.discord.com/developers/resources/message#allowed-mentions-object
 type allowedMentions struct {
-	users, roles, everyone bool     // all mentions of this kind
-	userIDs, roleIDs       []string // only these users and roles
+	users, roles, everyone bool     // all mentions of this kind notify people
+	userIDs, roleIDs       []string // mentions of only these users and roles notify people
 	replied                bool     // also notify the author of the message to which this one replies
 }
 

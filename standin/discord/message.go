@@ -146,7 +146,7 @@ func (s *Server) editMessage(r *request, c *channel, m *Message) any {
 }
 
 // chargeOldEdit counts an edit of an old message, and refuses the edit if there were too many. Discord sends no headers
-// about this limit.
+// about the limit on such edits.
 func (s *Server) chargeOldEdit(r *request, c *channel) {
 	sc := s.limiter.scope(bucketOldEdits, c.info.ID)
 	full := s.limiter.Charge(r.now, sc)

@@ -30,8 +30,8 @@ type Incoming struct {
 	// message to which it replies.
 	ReplyTo    string `json:"reply_to"`
 	QuietReply bool   `json:"quiet_reply"`
-	// Forward is the message, from any channel, that this one forwards. Text must then be empty: if a person adds text to a
-	// forward, Discord's apps send the text as a separate message.
+	// Forward is the message, from any channel, that this one forwards. With Forward, Text must be empty: if a person adds
+	// text to a forward, Discord's apps send the text as a separate message.
 	Forward string `json:"forward"`
 	// If EditOf is set, Say edits the person's message with this id.
 	EditOf string `json:"edit_of"`

@@ -42,11 +42,11 @@ type Options struct {
 	MessageContent bool
 	// Heartbeat is the interval that Hello requests; 0 means 41.25 s.
 	Heartbeat time.Duration
-	// ResumeWindow is how long a client can resume a session after its connection has ended; 0 means 3 minutes.
-	// Discord publishes no value.
+	// ResumeWindow is how long a client can resume a session after its connection has ended; 0 means 3 minutes. Discord
+	// publishes no value for this time.
 	ResumeWindow time.Duration
-	// NonceWindow is how long the server remembers a nonce; 0 means 3 minutes. Discord's documentation says "the
-	// past few minutes".
+	// NonceWindow is how long the server remembers a nonce; 0 means 3 minutes. About this time, Discord's documentation
+	// says only "the past few minutes".
 	NonceWindow time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger

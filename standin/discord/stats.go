@@ -66,7 +66,7 @@ type Stats struct {
 	Typings  int `json:"typings"`
 	// Deduplicated counts sends that returned an existing message because of their nonce.
 	Deduplicated int `json:"deduplicated"`
-	// InvalidRequests counts responses 401, 403 and 429, except those with scope shared.
+	// InvalidRequests counts responses with status 401, 403 or 429, except those with scope shared.
 	InvalidRequests int `json:"invalid_requests"`
 	// Identifies and Resumes count the payloads Identify and Resume that succeeded. RefusedResumes counts the payloads
 	// Resume that the gateway answered with Invalid Session.

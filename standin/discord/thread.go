@@ -16,7 +16,7 @@ const maxName = 100
 // startThread answers POST /channels/{channel}/threads. startThread creates a thread that does not start at a message.
 func (s *Server) startThread(r *request, c *channel) any {
 	f := r.form()
-	kind := PrivateThread // Discord's default, for historical reasons
+	kind := PrivateThread // private is Discord's default, for historical reasons
 	if f.has("type") {
 		kind = f.integer("type")
 		f.badIf(kind != PublicThread && kind != PrivateThread, "BASE_TYPE_CHOICES", "Value must be one of {10, 11, 12}.", "type")
@@ -49,7 +49,7 @@ func (s *Server) startThreadFrom(r *request, c *channel) any {
 }
 
 // threadParent returns the channel in the path of the call. threadParent refuses the call if the bot may not create
-// threads there.
+// threads in the channel.
 func (s *Server) threadParent(r *request) *channel {
 	c := s.channelOf(r)
 	rig.RefuseIf(c.info.Type != GuildText, fail(http.StatusBadRequest, codeWrongChannelType, "Cannot execute action on this channel type"))

@@ -199,8 +199,8 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 }
 
 // gatewayMessage returns a message in the form in which the gateway sends it. If content is false, gatewayMessage
-// leaves out the text that a bot may not read without the message content intent. If content is false, the same applies
-// to the text of the message to which m replies.
+// leaves out the text that a bot may not read without the message content intent. If content is false, gatewayMessage
+// also leaves out such a text of the message to which m replies.
 func (s *Server) gatewayMessage(c *channel, m *Message, content bool) *wireMessage {
 	w := s.wire(c, m)
 	w.GuildID, w.ChannelType = m.Guild, &c.info.Type

@@ -10,8 +10,9 @@ import (
 
 // Kinds of outages.
 const (
-	// OutageRefuse means that connections to the stand-in are refused. A client therefore knows that its call was not sent.
-	// A listener that is not TCP can't refuse a connection, so it accepts the connection and closes it at once.
+	// OutageRefuse means that connections to the stand-in are refused. A client whose connection is refused knows that its
+	// call was not sent. A listener that is not TCP can't refuse a connection, so it accepts the connection and closes it
+	// at once.
 	OutageRefuse = "refuse"
 	// OutageCut means that each call loses its connection before it takes effect.
 	OutageCut = "cut"

@@ -54,7 +54,8 @@ func Everywhere(more ...string) []string {
 // call, only the oldest of these rules hits the call. Each rule counts the calls that it selects. Not every platform
 // supports every field and action.
 type Fault[C any] struct {
-	// Method selects calls by the method's name. Several names are separated by "|". An empty Method selects all calls.
+	// Method selects calls by the method's name. Several names in Method are separated by "|". An empty Method selects all
+	// calls.
 	Method string `json:"method"`
 	// Channel selects calls by their chat. On platforms that identify a chat by a number, the field Chat selects calls by
 	// their chat. The zero value of both fields selects all calls.

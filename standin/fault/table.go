@@ -32,7 +32,7 @@ type rule[F any] struct {
 	hits  int
 }
 
-// Add adds a rule and returns its id. The first id is 1.
+// Add adds a rule and returns its id. The first rule gets the id 1.
 func (t *Table[F]) Add(f F, when When) int {
 	r := &rule[F]{fault: f, when: when}
 	if when.For > 0 {
