@@ -77,7 +77,7 @@ func validationError(key, text string) *refusal {
 	return &refusal{code: codeValidation, text: "Validation error: " + text, key: key, status: http.StatusInternalServerError}
 }
 
-// restMessage returns a REST error or result with a text.
+// restMessage returns a REST response, an error or a result, that contains the given text.
 func restMessage(status int, text string) *refusal {
 	return &refusal{code: codeUnspecified, text: text, status: status, whole: true}
 }

@@ -25,8 +25,8 @@
 // Clients use the server's address as the URL of Home Assistant. The WebSocket is at /api/websocket, and the REST API
 // is below /api/. Options.Token is the long-lived access token of the bot's user, who is an administrator. Sources:
 // https://developers.home-assistant.io/docs/api/websocket and https://developers.home-assistant.io/docs/api/rest.
-// Details that these pages leave open (bodies of errors, time limits, checks of arguments) follow the source code of
-// Home Assistant.
+// Details that these two pages of the documentation leave open (bodies of errors, time limits, checks of arguments)
+// follow the source code of Home Assistant.
 //
 // In faults and records, a call of a service has the service's name (such as light.turn_on), both over the WebSocket
 // and by REST. Other commands have the name of their type, and other REST calls the name of their method and route

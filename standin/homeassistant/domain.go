@@ -195,8 +195,8 @@ func dismissNotification(s *Server, a *action) any {
 	return nil
 }
 
-// dismissByBot removes a notification for the bot. dismissByBot returns no error if the notification does not exist. If
-// the bot did not create the notification, dismissByBot records a violation.
+// dismissByBot removes a notification at the bot's request. dismissByBot returns no error if the notification does not
+// exist. If the bot did not create the notification, dismissByBot records a violation.
 func (s *Server) dismissByBot(method, id string) {
 	if n := s.current[id]; n != nil && !n.FromBot {
 		s.recordViolation(ForeignNotification, method, "notification "+id+" is not the bot's")
@@ -206,7 +206,7 @@ func (s *Server) dismissByBot(method, id string) {
 	}
 }
 
-// sendMessage sends a message through each target notify entity. The state of such an entity is the time of its last
+// sendMessage sends a message through each target notify entity. The state of a notify entity is the time of its last
 // message.
 func sendMessage(s *Server, a *action) any {
 	for _, e := range a.entities {

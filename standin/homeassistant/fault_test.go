@@ -224,7 +224,7 @@ func TestImpossibleFaults(t *testing.T) {
 }
 
 // During a restart, the server must end all sockets and answer no call. The states of entities must survive the
-// restart. Notifications in the panel must not.
+// restart. Notifications in the panel must not survive the restart.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

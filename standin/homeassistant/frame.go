@@ -10,7 +10,7 @@ import (
 type command struct {
 	// id is the id of the command. The id is positive, or 0 if the message is malformed.
 	id int64
-	// echo is the id exactly as received. The response contains it.
+	// echo is the id exactly as received. The response contains this id.
 	echo json.RawMessage
 	kind string
 	// fields are all fields except id and type.

@@ -45,7 +45,7 @@ func House() []Change {
 		entity("conversation.home_assistant", "unknown", "Home Assistant"),
 		entity("notify.phone", "unknown", "Phone"),
 	}
-	list[len(list)-1].Attributes["supported_features"] = 1 // the entity supports titles
+	list[len(list)-1].Attributes["supported_features"] = 1 // this entity supports titles
 	return append(list, Change{Entity: "climate.hall", State: "heat", Attributes: map[string]any{
 		"friendly_name": "Hall", "current_temperature": 19.5, "temperature": 20, "min_temp": 7, "max_temp": 35,
 		"hvac_modes": []any{"off", "heat", "cool"},

@@ -13,7 +13,8 @@ const Panel = "persistent_notification"
 
 // Notification is a notification that people see, with all its versions.
 type Notification struct {
-	// ID is the notification_id if the notification is in the panel. Other notifications have a generated id.
+	// ID is the notification_id if the notification is in the panel. Notifications outside of the panel have a generated
+	// id.
 	ID string `json:"id"`
 	// Place is Panel, or the notify action or entity that sent the notification.
 	Place string `json:"place"`
@@ -106,8 +107,8 @@ func (s *Server) Dismiss(id string) bool {
 	return s.dismiss(id, "person")
 }
 
-// clearPanel removes all notifications from the panel. A restart does this, because Home Assistant keeps notifications
-// only in memory. The caller holds s.mu.
+// clearPanel removes all notifications from the panel. A restart clears the panel, because Home Assistant keeps
+// notifications only in memory. The caller holds s.mu.
 func (s *Server) clearPanel() {
 	for _, n := range s.notifications {
 		if s.current[n.ID] == n {
@@ -126,7 +127,8 @@ func (s *Server) loginFailed() {
 	}, false)
 }
 
-// History returns a copy of all notifications of a place in the order of their creation. The place "" means all places.
+// History returns a copy of all notifications in a place, in the order of their creation. The place "" means all
+// places.
 func (s *Server) History(where string) []Notification {
 	s.mu.Lock()
 	defer s.mu.Unlock()

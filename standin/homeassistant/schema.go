@@ -32,7 +32,7 @@ type field struct {
 	required bool
 }
 
-// schema contains the fields of a command or a service. Any other field is an error.
+// schema contains the fields of a command or a service. A field that is not in the schema is an error.
 type schema map[string]field
 
 // requiredField returns a field that must be present. optionalField returns a field that may be absent.

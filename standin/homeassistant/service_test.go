@@ -65,7 +65,7 @@ func TestServiceErrors(t *testing.T) {
 		name, service, data string
 		status              int
 		body                string // expected over REST
-		code, message, key  string // expected over a socket
+		code, message, key  string // the error that is expected over a socket
 		violation           string
 	}{
 		{

@@ -65,8 +65,8 @@ func (s *Server) newContext(user string) Context {
 	return c
 }
 
-// set sets the state of an entity, and reports whether this fired an event. If state and attributes are the same as
-// before, set fires an event only if force is true. The caller holds s.mu.
+// set sets the state of an entity, and reports whether the change fired an event. If state and attributes are the same
+// as before, set fires an event only if force is true. The caller holds s.mu.
 func (s *Server) set(entity, state string, attributes map[string]any, ctx Context, force bool) bool {
 	now := Time{time.Now()}
 	attributes = withAttributes(attributes, nil)
@@ -93,7 +93,8 @@ func (s *Server) set(entity, state string, attributes map[string]any, ctx Contex
 	return true
 }
 
-// sameAttributes reports whether a and b are equal as JSON, in which numbers from Go code and from clients are equal.
+// sameAttributes reports whether a and b are equal as JSON. In JSON, a number from Go code equals the same number from
+// a client.
 func sameAttributes(a, b map[string]any) bool {
 	return reflect.DeepEqual(a, b) || string(rig.Encode(a)) == string(rig.Encode(b))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Refuse refuses connections until the given time. To refuse connections, Refuse closes TCP listeners; other listeners
-// accept each connection and close it at once. The zero time ends the refusal.
+// accept each connection and close it at once. With the zero time, Refuse accepts connections again.
 func (h *Host) Refuse(until time.Time) {
 	h.mu.Lock()
 	h.refuseUntil = until
@@ -35,7 +35,7 @@ type door struct {
 
 	mu   sync.Mutex
 	l    net.Listener
-	away bool // l is closed, but only until the outage ends
+	away bool // the listener l is closed, but only until the outage ends
 }
 
 func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(), l: l} }

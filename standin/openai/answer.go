@@ -13,7 +13,7 @@ import (
 //go:embed texts/*.md
 var texts embed.FS
 
-// maxAsked is the maximum of N in the questions `words: N` and `length: N`.
+// maxAsked is the maximum number in a question such as `words: 200` or `length: 9000`.
 const maxAsked = 4 << 20
 
 var (
@@ -68,8 +68,8 @@ func answer(talk []said) string {
 	return essay(question)
 }
 
-// command returns the answer to a question in a short form such as "say: x", which consists of word and rest. ok is
-// false if the question is not a short form.
+// command returns the answer to a question in a short form such as "say: x", whose two parts are the parameters word
+// and rest. ok is false if the question is not a short form.
 func command(word, rest string, talk []said, users []string) (text string, ok bool) {
 	switch strings.ToLower(word) {
 	case "say":
@@ -133,7 +133,8 @@ func essay(question string) string {
 	}
 	page, err := texts.ReadFile("texts/" + name + ".md")
 	if err != nil {
-		// The files are compiled in, so only a misspelt name can fail here. The tests read all files.
+		// The files are compiled in, so only a misspelt name can fail here. The tests read all of these files, so they find
+		// such a name.
 		panic("openai: " + err.Error())
 	}
 	line := clip(strings.Join(strings.Fields(question), " "), 160)
@@ -171,7 +172,7 @@ func escape(line string) string {
 // hashOf returns a hash of a text. The hash of a text is the same in every process.
 func hashOf(s string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(s)) // never fails, as hash.Hash guarantees
+	_, _ = h.Write([]byte(s)) // Write never fails, as hash.Hash guarantees
 	// The low bits of FNV hashes of short strings differ little, so mix in the high bits.
 	v := h.Sum64()
 	return v ^ v>>29 ^ v>>47

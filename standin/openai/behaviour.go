@@ -34,7 +34,7 @@ type behaviour struct {
 	rate             float64 // tokens per second; 0 or less: no pauses
 	jitter           float64 // fraction of an interval by which a token may be early or late
 	delay, first     time.Duration
-	stall            int // number of tokens before a pause of stallFor
+	stall            int // number of tokens before a pause of the duration stallFor
 	stallFor         time.Duration
 	comment          string
 	commentEvery     int // number of tokens between two SSE comments

@@ -61,8 +61,8 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serve reads a request, calls run to answer it, and records it. The parameter most is the maximum size of the
-// request's body in bytes.
+// serve reads a request, calls the function run to answer it, and records it. The parameter most is the maximum size of
+// the request's body in bytes.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run func(x *exchange, body []byte) error) {
 	began := time.Now()
 	body, bodyErr := readBody(w, r, most)

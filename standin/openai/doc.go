@@ -137,10 +137,10 @@
 // In the Responses API, the place "finish" is after the last item and before the event that ends the answer. The place
 // "usage" is after the event that ends the answer. By default, the setting "fail" sends an event response.failed.
 // finish=length and finish=content_filter make the answer incomplete, and finish=error makes it a failed answer. If the
-// request asks for a summary of the reasoning, the server sends one. With think_as=reasoning or think_as=both, the
-// server sends the reasoning as reasoning_text. In all other cases, the server does not send the reasoning, but counts
-// its tokens. In the Responses API, the setting calls_as has no effect. In the Responses API, the setting noise sends
-// events of unknown types. as=sse and as=json work as in Chat Completions.
+// request asks for a summary of the reasoning, the server sends a summary. With think_as=reasoning or think_as=both,
+// the server sends the reasoning as reasoning_text. In all other cases, the server does not send the reasoning, but
+// counts its tokens. In the Responses API, the setting calls_as has no effect. In the Responses API, the setting noise
+// sends events of unknown types. as=sse and as=json work as in Chat Completions.
 //
 // These settings change the wire format:
 //

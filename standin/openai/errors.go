@@ -8,7 +8,7 @@ import (
 )
 
 // apiError is the error body of a refused request. To refuse a request, the functions that check it panic with an
-// apiError. The form is that of https://platform.openai.com/docs/guides/error-codes/api-errors.
+// apiError. The error body has the form of https://platform.openai.com/docs/guides/error-codes/api-errors.
 type apiError struct {
 	status  int
 	Message string  `json:"message"`

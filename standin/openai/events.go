@@ -230,7 +230,7 @@ func (o *output) noise(n int) {
 	}
 }
 
-// ending finishes the unfinished item. ending returns the events for this, and the event that ends the answer.
+// ending finishes the unfinished item. ending returns the events that report this, and the event that ends the answer.
 func (o *output) ending() []event {
 	status, unfinished := "completed", "completed"
 	switch o.p.finish {
@@ -324,8 +324,8 @@ func (o *output) finish() {
 	o.endAt(afterUsage)
 }
 
-// send numbers and writes events. Like OpenAI, send adds padding to an event with a piece of text, to hide the length
-// of the text.
+// send gives each event its sequence number and writes the events. Like OpenAI, send adds padding to an event with a
+// piece of text, to hide the length of the text.
 func (o *output) send(unfinished bool, events ...event) {
 	for i, e := range events {
 		o.alive()

@@ -15,7 +15,7 @@ func numberWords(n int) string {
 	return strings.Join(words, " ")
 }
 
-// spell returns 1 ≤ n < 10,000,000 as one hyphenated word: 21 is "twenty-one".
+// spell returns the number n, which is at least 1 and less than 10,000,000, as one hyphenated word: 21 is "twenty-one".
 func spell(n int) string {
 	small := []string{
 		"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

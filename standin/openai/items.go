@@ -132,8 +132,8 @@ func (m *inputItem) checkResult(where string) {
 	m.readParts(m.Output, where+".output", false)
 }
 
-// checkReasoning refuses reasoning that this server did not write. The item must contain the encrypted content, because
-// the server does not store reasoning.
+// checkReasoning refuses reasoning that this server did not write. A reasoning item must contain the encrypted content,
+// because the server does not store reasoning.
 func (m *inputItem) checkReasoning(where, model string) {
 	var parts []struct {
 		Type string  `json:"type"`

@@ -41,7 +41,8 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// makePlan plans the answer to a conversation. The ids of tool calls contain serial, so that they are unique.
+// makePlan plans the answer to a conversation. The ids of tool calls contain the number serial, so that they are
+// unique.
 func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 	p := plan{finish: "stop", refusal: b.refusal}
 	calls, rest := wantedCalls(talk, b)

@@ -72,9 +72,9 @@ type Stats struct {
 	Complete       int `json:"complete"`        // ended with EndComplete
 	Refused        int `json:"refused"`         // ended with EndRefused
 	Cancelled      int `json:"cancelled"`       // ended with EndClientClosed
-	Broken         int `json:"broken"`          // ended with EndCut, EndEOF or EndFailed
+	Broken         int `json:"broken"`          // requests that ended with EndCut, EndEOF or EndFailed
 	Tokens         int `json:"tokens"`          // tokens written in all answers
-	Connections    int `json:"connections"`     // connections of Serve that are open now
+	Connections    int `json:"connections"`     // connections accepted by Serve that are open now
 	MaxConnections int `json:"max_connections"` // maximum number of connections that were open at the same time
 }
 
