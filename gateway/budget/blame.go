@@ -21,11 +21,11 @@ type suspect struct {
 	at   time.Time
 }
 
-// The Budget calls blame when the platform refuses call c because of a rate limit, but does not name the scope of this
-// limit. blame returns which scope to block, and which scope's limits to slow down. By default, blame returns the chat
-// as both scopes. If a smaller fraction of the limits of c's chat and message is used than of the endpoint's limits,
-// the chat is a suspect. When there are suspectChats suspects, blame returns the endpoint. While the endpoint's limits
-// are slowed down, each further suspect slows them down more.
+// The Budget calls the method blame when the platform refuses call c because of a rate limit, but does not name the
+// scope of this limit. blame returns which scope to block, and which scope's limits to slow down. By default, the
+// method blame returns the chat as both scopes. If a smaller fraction of the limits of c's chat and message is used
+// than of the endpoint's limits, the chat is a suspect. When there are suspectChats suspects, the method blame returns
+// the endpoint. While the endpoint's limits are slowed down, each further suspect slows them down more.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {
 	var own, endpoint float64 // used fraction of the most used limit: of the chat or message, and of the endpoint
 	known := false

@@ -62,8 +62,8 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 
 // dispatch grants ready tickets in the order of the queue, and sets the timer to the time when the next ticket may
 // become ready. A less urgent call can't overtake a more urgent call in the same scope: a scope without room for the
-// more urgent call has no room for the less urgent call either. Once the endpoint's limits block a kind of call,
-// dispatch skips all later tickets of that kind.
+// more urgent call has no room for the less urgent call either. Once the endpoint's limits block a kind of call, the
+// method dispatch skips all later tickets of that kind.
 func (b *Budget) dispatch(now time.Time) {
 	next := untilEvent
 	var held chat.Op

@@ -44,8 +44,8 @@ func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Sc
 	return 0, 0
 }
 
-// use makes a reply's calls in a chat until end: nine previews, then a final that use repeats until the platform
-// accepts it, and so on. use returns the number of accepted finals.
+// The method use makes a reply's calls in a chat until the time end: nine previews, then a final that it repeats until the
+// platform accepts it, and so on. The method use returns the number of accepted finals.
 func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time.Time) (finals int) {
 	for i := 0; time.Now().Before(end); i++ {
 		c := call(id, chat.ClassPreview, limits...)

@@ -47,9 +47,9 @@ func (m *meter) burst() int { return max(1, m.limit.Burst) }
 // interval returns the time in which the bucket gains one token.
 func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.pace)) }
 
-// capacity returns how many calls in a window the class of ticket t may use if all classes together may use count
-// calls. A slowdown applies only to previews and typing indicators. During a slowdown, previews and typing indicators
-// leave up to half of the reduced limit unused, because the platform would otherwise refuse finals.
+// capacity returns how many calls in a window the class of ticket t may use if all classes together may use as many calls as
+// the parameter count says. A slowdown applies only to previews and typing indicators. During a slowdown, previews and typing
+// indicators leave up to half of the reduced limit unused, because the platform would otherwise refuse finals.
 func (m *meter) capacity(t *Ticket, count int, now time.Time) int {
 	count = max(1, count)
 	if t.call.Class < chat.ClassPreview {
@@ -83,9 +83,9 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	return d
 }
 
-// waitForWindow returns how long to wait until a window of count calls has room for one more call and for the kept calls. At
-// the end of a slowdown, the parameter count grows with time. So waitForWindow returns only a short wait, after which the
-// meter calls it again with a larger count.
+// waitForWindow returns how long to wait until a window that allows count calls has room for one more call and for the kept
+// calls. At the end of a slowdown, the parameter count grows with time. So waitForWindow returns only a short wait, after
+// which the meter calls it again with a larger count.
 func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	over := m.running + len(m.arrived) - (count - kept)
 	if over < 0 {

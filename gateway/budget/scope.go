@@ -24,9 +24,9 @@ type scope struct {
 	running    int // number of running calls
 }
 
-// key returns the key of the scope of kind s in which call c counts. In three cases, key returns the key of the chat
-// instead: if s is ScopeMessage and c creates a message, if s is ScopeThread and no limit counts per thread, and if s
-// is an unknown scope.
+// key returns the key of the scope of kind s in which call c counts. In three cases, the function key returns the key
+// of the chat instead: if s is ScopeMessage and c creates a message, if s is ScopeThread and no limit counts per
+// thread, and if s is an unknown scope.
 func key(s chat.Scope, c chat.Call) scopeKey {
 	switch {
 	case s == chat.ScopeThread && countsPerThread(c):

@@ -142,8 +142,8 @@ func (b *Budget) Retire() (left []chat.Claim) {
 	return left
 }
 
-// leave adds the calls that the platform still counts to held. The calls are grouped by the time until the platform no
-// longer counts them. leave rounds these times up, so that there are few groups.
+// The method leave adds to the map held the calls that the platform still counts. The calls are grouped by the time until the
+// platform no longer counts them. The method leave rounds these times up, so that there are few groups.
 func (m *meter) leave(held map[limitKey]int, now time.Time) {
 	m.prune(now)
 	if m.running > 0 {
@@ -169,7 +169,8 @@ func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
 	}
 }
 
-// Grant sets the shares of this process to those in claims. others are the claims of all other processes.
+// Grant sets the shares of this process to those in the parameter claims. The parameter others contains the claims of all
+// other processes.
 func (b *Budget) Grant(claims, others []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,7 +29,7 @@ const (
 type slowdown struct {
 	level int           // allowed calls per window; 0: no refusal is remembered
 	began time.Time     // end of the block that followed the last refusal
-	hold  time.Duration // how long the level applies, starting at began
+	hold  time.Duration // how long the level applies, starting at the time began
 	above int           // number of calls that the platform accepted above the level after the hold
 }
 
@@ -58,8 +58,8 @@ func (s *slowdown) accept(used int, now time.Time) {
 }
 
 // refuse records that the platform refused a call. accepted is the number of accepted calls in the window, count is the
-// declared limit, and until is the end of the block. If the refused call began before the previous block, refuse only
-// adjusts the level.
+// declared limit, and until is the end of the block. If the refused call began before the previous block, the method refuse
+// only adjusts the level.
 func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	switch over := now.Sub(s.began) - s.hold; {
 	case s.active(now) && now.Before(s.began):

@@ -70,7 +70,7 @@ func (t *Ticket) Lost() { t.leave(t.arrive) }
 // Cancel removes the ticket from the queue. If the call was already granted, the Budget may grant another call in its place.
 func (t *Ticket) Cancel() { t.leave(t.undo) }
 
-// leave ends the ticket. If the call was granted, leave also calls end.
+// leave ends the ticket. If the call was granted, the method leave also calls the parameter end.
 func (t *Ticket) leave(end func(now time.Time)) {
 	b := t.budget
 	b.mu.Lock()
@@ -97,10 +97,10 @@ func (t *Ticket) leave(end func(now time.Time)) {
 	}
 }
 
-// wait returns how long ticket t must wait until all its scopes have room. wait returns 0 if the call may be made now,
-// and untilEvent if the wait ends only with an event, such as the end of another call. If only the endpoint has no
-// room, but the message, thread and chat have room, held contains the kinds of calls that the endpoint's limits block.
-// The kinds of calls in held are blocked for all later tickets in the queue, too.
+// wait returns how long ticket t must wait until all its scopes have room. wait returns 0 if the call may be made now, and
+// untilEvent if the wait ends only with an event, such as the end of another call. If only the endpoint has no room, but the
+// message, thread and chat have room, the result held contains the kinds of calls that the endpoint's limits block. The kinds
+// of calls in the result held are blocked for all later tickets in the queue, too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))
@@ -137,8 +137,8 @@ func (t *Ticket) due() time.Time {
 	return t.since
 }
 
-// headroom returns how many calls out of the given capacity the ticket t must leave to more urgent calls. If capacity is 1,
-// headroom returns 0.
+// headroom returns how many calls out of the given capacity the ticket t must leave to more urgent calls. If the parameter
+// capacity is 1, headroom returns 0.
 func (t *Ticket) headroom(capacity int, now time.Time) int {
 	n := 0
 	switch {
@@ -199,8 +199,8 @@ func (t *Ticket) undo(now time.Time) {
 	}
 }
 
-// compare orders tickets by urgency: finals first, then first displays and previews, then all others. Within each of
-// these groups, compare orders tickets by due time, and then by the order in which they were requested.
+// compare orders tickets by urgency: finals first, then first displays and previews, then all others. Within each of these
+// groups, the function compare orders tickets by due time, and then by the order in which they were requested.
 func compare(a, b *Ticket) int {
 	return cmp.Or(
 		cmp.Compare(a.tier(), b.tier()),

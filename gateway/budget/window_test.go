@@ -136,8 +136,8 @@ type strict struct {
 	full  time.Time // when the bucket of the limit is full again
 }
 
-// take counts a call. If the call violates the limit, take returns a description of the violation. A call that comes too early
-// by less than the duration in the parameter early is allowed.
+// take counts a call. If the call violates the limit, the method take returns a description of the violation. A call that
+// comes too early by less than the duration in the parameter early is allowed.
 func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
 	wrong := ""
 	if n := len(s.times) - l.Count; n >= 0 && at.Sub(s.times[n]) < l.Window-early {
