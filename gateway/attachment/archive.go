@@ -95,9 +95,9 @@ func (u *unpacking) Read(p []byte) (int, error) {
 // errEnough ends the reading of a file early without an error.
 var errEnough = errors.New("enough was read")
 
-// walk reads an XML file of the archive and calls visit for each start, end and text; [attribute] reads attributes.
-// walk keeps no tree of elements, so deeply nested elements need no memory. walk ignores entities that the file
-// declares. If visit returns errEnough, the walk ends without an error.
+// walk reads an XML file of the archive and calls the parameter visit for each start, end and text; [attribute] reads
+// attributes. walk keeps no tree of elements, so deeply nested elements need no memory. walk ignores entities that the
+// file declares. If the function visit returns errEnough, the walk ends without an error.
 func (a *archive) walk(name string, visit func(xml.Token) error) error {
 	r, err := a.open(name)
 	if err != nil {

@@ -113,8 +113,9 @@ func (b *bounded) add(s string) {
 	}
 }
 
-// separate makes add write s, such as a line break, before the next text. If separate is called several times before
-// add, the longest separator is written, but a separator with a line break replaces one without.
+// separate makes add write s, such as a line break, before the next text. If the method separate is called several
+// times before the method add, the longest separator is written, but a separator with a line break replaces one
+// without.
 func (b *bounded) separate(s string) {
 	if len(s) > len(b.separator) || strings.HasPrefix(s, "\n") && !strings.HasPrefix(b.separator, "\n") {
 		b.separator = s

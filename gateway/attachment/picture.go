@@ -81,7 +81,8 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 type format struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	// bare returns the file without metadata. If bare is nil, Shrink always decodes files of this type and encodes them again.
+	// bare returns the file without metadata. If the function bare is nil, Shrink always decodes files of this type and
+	// encodes them again.
 	bare func(data []byte) (bare, exif []byte, err error)
 }
 

@@ -153,7 +153,7 @@ func exif(order binary.AppendByteOrder, o uint16) []byte {
 	return append(order.AppendUint32(data, 0), secret...)
 }
 
-// secret stands for private data. The tests write secret to every place of a file that can contain metadata.
+// secret stands for private data. The tests write this text to every place of a file that can contain metadata.
 const secret = "GPS 52.5N 13.4E"
 
 func segment(marker byte, body string) []byte {

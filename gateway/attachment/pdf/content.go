@@ -257,7 +257,8 @@ func (w *writer) glyph(g glyph) {
 	w.advance(by * w.stretch)
 }
 
-// write writes a character. If the character is far from the previous one, write first writes a space or a line break.
+// write writes a character. If the character is far from the previous one, the method write first writes a space or a
+// line break.
 func (w *writer) write(text string) {
 	at := w.inLine.times(w.matrix)
 	dirX, dirY := at[0], at[1]

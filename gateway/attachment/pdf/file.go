@@ -27,8 +27,8 @@ type file struct {
 	mapped int // number of characters in the tables of the fonts
 }
 
-// open finds all objects. If the file contains several versions of an object, open uses the last one, because programs
-// change a file by appending new versions.
+// open finds all objects. If the file contains several versions of an object, the function open uses the last one,
+// because programs change a file by appending new versions.
 func open(b *budget, data []byte) *file {
 	f := &file{budget: b, data: data, places: make(map[ref]place), tables: newTables(), fonts: make(map[ref]*font)}
 	type found struct {

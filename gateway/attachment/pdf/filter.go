@@ -10,8 +10,9 @@ import (
 	"golang.org/x/image/tiff/lzw"
 )
 
-// decode returns the decoded content of a stream, at most maxStream bytes. If the content is damaged, decode returns
-// the part before the damage. If filterReader does not support a filter of the stream, decode returns nothing.
+// decode returns the decoded content of a stream, at most maxStream bytes. If the content is damaged, the method decode
+// returns the part before the damage. If filterReader does not support a filter of the stream, the method decode
+// returns nothing.
 func (f *file) decode(s stream) []byte {
 	filters := f.resolve(s.dict["Filter"])
 	list, ok := filters.(array)

@@ -141,7 +141,7 @@ func nameOf(v any) name {
 	return n
 }
 
-// glyphs calls show for each character of a text.
+// glyphs calls the parameter show for each character of a text.
 func (t *font) glyphs(text string, show func(glyph)) {
 	if !t.wide {
 		for i := range len(text) {

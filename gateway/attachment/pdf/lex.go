@@ -228,7 +228,7 @@ func (l *lexer) escaped(b []byte) []byte {
 }
 
 // nested reads the objects inside an array or a dictionary, and passes each one to the function read, until that function
-// returns false. If objects are nested deeper than maxDepth, nested skips the rest of the data.
+// returns false. If objects are nested deeper than maxDepth, the method nested skips the rest of the data.
 func (l *lexer) nested(read func(v any) bool) {
 	l.depth++
 	defer func() { l.depth-- }()
