@@ -126,8 +126,8 @@ func author(q chat.Quote) string {
 	return by(q.Author)
 }
 
-// beginning returns at most the first maxBytes of a text. If the text is longer than maxBytes, beginning adds a note
-// that the text goes on.
+// beginning returns at most the first maxBytes of a text. If the text is longer than maxBytes, the function beginning adds a
+// note that the text goes on.
 func beginning(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

@@ -101,9 +101,9 @@ func (r Replay) DiedAnswering(rec chat.Turn) bool {
 	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
 }
 
-// waiting reports whether tool calls of the last process have no answer yet. If waiting returns true, the model was
-// not writing when the last process died, because the model waits for the answers of its tool calls. waiting ignores
-// tool calls of still earlier processes, because their tools will never answer.
+// waiting reports whether tool calls of the last process have no answer yet. If the method waiting returns true, the
+// model was not writing when the last process died, because the model waits for the answers of its tool calls. The
+// method waiting ignores tool calls of still earlier processes, because their tools will never answer.
 func (r Replay) waiting() bool {
 	for _, m := range r.Said {
 		for _, c := range m.ToolCalls {

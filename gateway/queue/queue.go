@@ -40,8 +40,8 @@ func (m Message) WaitsSince() time.Time {
 	return m.Accepted
 }
 
-// window returns how long the queue waits for a message that continues m: a further piece of a split message, or the
-// text that belongs to pictures. If m is a complete message, window returns 0, because people would notice the delay.
+// window returns how long the queue waits for a message that continues m: a further piece of a split message, or the text
+// that belongs to pictures. If m is a complete message, the method window returns 0, because people would notice the delay.
 func (m Message) window() time.Duration {
 	split := m.More || m.Text == "" && len(m.Attachments) > 0
 	if !split || m.requeued {
