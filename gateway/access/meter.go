@@ -47,8 +47,8 @@ type Ledger interface {
 
 // Counter counts the turns of people over all processes that share a store.
 type Counter interface {
-	// CountTurn counts a turn of the person p that begins now, and returns true. If p has already begun as many turns as limit
-	// allows in the last minute, by the store's clock, CountTurn returns false and does not count the turn.
+	// CountTurn counts a turn of the person p that begins now, and returns true. If p has already begun as many turns within the
+	// last minute as the parameter limit allows, by the store's clock, CountTurn returns false and does not count the turn.
 	CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error)
 }
 

@@ -203,7 +203,7 @@ func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, 
 	return k.Code, nil
 }
 
-// open returns the pairing request of a person. If the person has no request, open creates one.
+// open returns the pairing request of a person. If the person has no request, the method open creates one.
 func (d *Policy) open(p chat.Person, name string) chat.PairingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -200,7 +200,7 @@ func (a *Approvals) settle(ctx context.Context, p agent.Proposal) {
 	}
 }
 
-// propose returns the stored proposal for a tool call. If no proposal is stored, propose stores a new one.
+// propose returns the stored proposal for a tool call. If no proposal is stored, the method propose stores a new one.
 func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, error) {
 	switch q := a.newestFor(p.Call.ID); {
 	case q != nil && (q.Version == p.Version || p.Version == ""):
@@ -268,8 +268,8 @@ func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by c
 }
 
 // record stores the decision about a proposal that the caller has claimed, and publishes the decision to the turn. If
-// the store fails, record still publishes the decision. If the process crashes before a decision is stored, the next
-// process asks people again.
+// the store fails, the method record still publishes the decision. If the process crashes before a decision is stored,
+// the next process asks people again.
 func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.Step, error) {
 	d.ID, d.At = q.ID, moved(d.At, -a.Ahead)
 	step, err := chat.NewStep(chat.StepDecided, q.call, d)

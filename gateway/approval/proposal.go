@@ -43,7 +43,7 @@ func newProposal(call string) *Proposal { return &Proposal{call: call, decided: 
 // the time of a message, to find out whether the message answers the proposal.
 func (p *Proposal) move(d time.Duration) { p.Asked, p.Until = moved(p.Asked, d), moved(p.Until, d) }
 
-// moved returns the time that is d after at. If at is zero, moved returns zero.
+// moved returns the time that is d after at. If the parameter at is zero, the function moved returns the zero time.
 func moved(at time.Time, d time.Duration) time.Time {
 	if at.IsZero() {
 		return at

@@ -49,7 +49,8 @@ func (a *Approvals) replayDecision(d Decision) {
 	}
 }
 
-// Resume extends the timeouts of an earlier process's proposals, so that each stays open for at least restartGrace after now.
+// Resume extends the timeouts of an earlier process's proposals, so that each proposal stays open for at least restartGrace
+// after the time now.
 func (a *Approvals) Resume(now time.Time) {
 	for _, p := range a.proposals {
 		if grace := now.Add(restartGrace); p.Until.Before(grace) {
@@ -67,9 +68,9 @@ func (a *Approvals) Calls() []string {
 	return calls
 }
 
-// Pending reports whether a tool call of an earlier process still waits for a person, or was decided so recently that
-// its turn must continue. A decision counts as recent if it was made less than restartGrace before now. The function
-// ran reports whether a tool call has begun or ended.
+// Pending reports whether a tool call of an earlier process still waits for a person, or was decided so recently that its
+// turn must continue. A decision counts as recent if it was made less than restartGrace before the time now. The function ran
+// reports whether a tool call has begun or ended.
 func (a *Approvals) Pending(now time.Time, ran func(call string) bool) bool {
 	return slices.ContainsFunc(a.proposals, func(p *Proposal) bool {
 		waiting := now.Before(p.Until) || now.Before(p.decidedAt.Add(restartGrace))
