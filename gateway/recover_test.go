@@ -112,8 +112,8 @@ func (l *life) begin(t *testing.T, change func(*gateway.Options)) {
 	})
 }
 
-// kill kills the process without a shutdown. After kill, neither the calls of the killed process to the platform nor its
-// writes have any effect.
+// kill kills the process without a shutdown. After the method kill has returned, neither the calls of the killed process to
+// the platform nor its writes have any effect.
 func (l *life) kill() {
 	l.mortal.die()
 	l.platform.mu.Lock()

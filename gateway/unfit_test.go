@@ -40,7 +40,7 @@ var (
 	errRefused = &chat.SendError{Kind: chat.Auth, Err: errors.New("the token is refused")}
 )
 
-// serves lets people in several chats write to a replica, and checks how many answers there are.
+// The function serves lets people in several chats write to a replica, and checks how many answers there are.
 func serves(t *testing.T, r *fellow, of string, chats, want int) {
 	t.Helper()
 	before := len(r.sees())
