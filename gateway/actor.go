@@ -34,9 +34,9 @@ type actor struct {
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
 	handed  []string                         // ids of turns that a shutdown left to the next process
 	merged  []queue.Message                  // messages that came under another id of the chat; they wait until the turn ends
-	found   time.Time                        // when left and merged were read; decides which turns in left are too old
+	found   time.Time                        // when the fields left and merged were read; decides which of the turns are too old
 	taken   map[string]time.Time             // when each turn was taken over from another replica, by turn id
-	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: no need
+	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: no wait
 	queue   queue.Queue                      // messages that wait for their turn
 	owed    []note                           // lines with a fixed text that the actor still has to send; see the method pay
 	turn    *turn                            // the running turn; nil if no turn runs

@@ -9,8 +9,8 @@ import (
 )
 
 // wake calls the parameter give, a function that passes work to a conversation's actor. If the conversation has no
-// actor, wake starts one. While the gateway is stopping, wake starts no actor and returns false, because the next
-// process handles the stored messages.
+// actor, the method wake starts one. While the gateway is stopping, the method wake starts no actor and returns false,
+// because the next process handles the stored messages.
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,8 +54,8 @@ func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	return in, orders
 }
 
-// retire removes an actor that has nothing to do. If a message has arrived in the meantime, retire returns false, and
-// the actor must handle this message.
+// retire removes an actor that has nothing to do. If a message has arrived in the meantime, the method retire returns
+// false, and the actor must handle this message.
 func (g *Gateway) retire(a *actor) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

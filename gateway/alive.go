@@ -58,8 +58,8 @@ func (v *vital) runs() {
 	v.running, v.since = true, time.Now()
 }
 
-// retries records that the adapter's Run will be called again after wait. retries also records the error that Run
-// returned, unless err is nil.
+// retries records that the adapter's Run will be called again after the duration wait. retries also records the error
+// that Run returned, unless err is nil.
 func (v *vital) retries(wait time.Duration, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -81,7 +81,8 @@ func (v *vital) rests() {
 }
 
 // fails returns for how long the adapter's Run has failed, or 0 if Run may be working now. If the platform rejects the
-// bot until an operator changes something, fails returns 0, because the platform would reject every other process too.
+// bot until an operator changes something, the method fails returns 0, because the platform would reject every other
+// process too.
 func (v *vital) fails(now time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -117,7 +118,7 @@ func (v *vital) accepting() (done func()) {
 }
 
 // check returns an error if the endpoint hangs: a message is not stored, the next call of Run is late, or the receive
-// loop is blocked. If pulse is nil, check does not check the receive loop.
+// loop is blocked. If the parameter pulse is nil, the method check does not check the receive loop.
 func (v *vital) check(now time.Time, pulse Pulse) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -126,10 +126,10 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 	return true
 }
 
-// unseen reports whether the running turn's question for approval was not yet visible at the given time, for example
-// because of a rate limit. A "yes" that a person sent before people could see the question answers something else, such
-// as a question in the text of the reply. If an earlier process asked the question, unseen returns false, because
-// people had time to see the question during the restart.
+// unseen reports whether the running turn's question for approval was not yet visible at the given time, for example because
+// of a rate limit. A "yes" that a person sent before people could see the question answers something else, such as a question
+// in the text of the reply. If an earlier process asked the question, the method unseen returns false, because people had time
+// to see the question during the restart.
 func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Time) bool {
 	if a.turn == nil || of != a.turn.approvals || p.Asked.Before(a.turn.began) {
 		return false
@@ -138,8 +138,8 @@ func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Tim
 	return asked.IsZero() || asked.After(at)
 }
 
-// proposed returns the open proposal that a person's message refers to. proposed searches the running turn, and the
-// turns that an earlier process began. If no proposal matches, proposed returns nil.
+// proposed returns the open proposal that a person's message refers to. proposed searches the running turn, and the turns that
+// an earlier process began. If no proposal matches, the method proposed returns nil.
 func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *approval.Proposal) {
 	if t := a.turn; t != nil {
 		if p := t.approvals.Find(id, said); p != nil {
@@ -198,9 +198,9 @@ func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Pr
 	}
 }
 
-// inTheWay handles a message that does not decide the open question for approval. inTheWay tells the asker, once per
-// question, what happens to the message. If interrupts is true, the message has interrupted the turn, and the bot
-// withdraws the question. If interrupts is false, the message waits until a person has decided the question.
+// inTheWay handles a message that does not decide the open question for approval. inTheWay tells the asker, once per question,
+// what happens to the message. If the parameter interrupts is true, the message has interrupted the turn, and the bot
+// withdraws the question. If the parameter interrupts is false, the message waits until a person has decided the question.
 func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool) {
 	line := a.g.texts()[TextDecideFirst]
 	if interrupts {

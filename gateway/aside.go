@@ -13,8 +13,9 @@ import (
 const asideTimeout = 3 * time.Second
 
 // aside makes a call that is not essential, such as naming a thread. A call that aside makes has the lowest priority in the
-// budget. aside waits until the budget allows the call. If over is closed or ctx ends before the budget allows the call,
-// aside makes no call. If the call fails, aside only logs the error. aside reports whether the call may have taken effect.
+// budget. aside waits until the budget allows the call. If the channel over is closed or ctx ends before the budget allows
+// the call, aside makes no call. If the call fails, aside only logs the error. aside reports whether the call may have
+// taken effect.
 func (a *actor) aside(ctx context.Context, to chat.Target, op chat.Op, over <-chan struct{}, do func(context.Context) error) (made bool) {
 	e, since := a.endpoint.account(), time.Now()
 	err := caught(func() {

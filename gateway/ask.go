@@ -25,7 +25,7 @@ type Accounts interface {
 }
 
 // help lists the commands. If the sender is an admin, the list includes the commands for admins. If an admin adds the
-// argument "texts", help lists the keys of the configurable texts instead.
+// argument "texts", the method help lists the keys of the configurable texts instead.
 func (a *actor) help(in chat.Inbound) {
 	if args := words(in); a.g.policy.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
 		var b strings.Builder
@@ -46,7 +46,7 @@ func (a *actor) help(in chat.Inbound) {
 	a.say(in, a.g.texts().fill(TextHelp, "attachments", attachments, "commands", strings.Join(list, "\n")))
 }
 
-// choose shows the model of the conversation. If the command has an argument, choose sets the model.
+// choose shows the model of the conversation. If the command has an argument, the method choose sets the model.
 func (a *actor) choose(in chat.Inbound) {
 	stored, err := a.past()
 	if err != nil {
@@ -88,7 +88,7 @@ func (g *Gateway) listModels(now string) string {
 	return strings.Join(lines, "\n")
 }
 
-// status answers /status with the state of the conversation.
+// The method status answers /status with the state of the conversation.
 func (a *actor) status(in chat.Inbound) {
 	s, err := a.past()
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *actor) status(in chat.Inbound) {
 		"state", state, "waiting", strconv.Itoa(waiting)))
 }
 
-// usage answers /usage with the usage of the conversation, and with today's usage of the person.
+// The method usage answers /usage with the usage of the conversation, and with today's usage of the person.
 func (a *actor) usage(in chat.Inbound) {
 	from, to := access.Day(time.Now())
 	here, err := a.g.store.accounts.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
@@ -137,7 +137,7 @@ func (a *actor) usage(in chat.Inbound) {
 		"today", tokens(today), "today_answers", strconv.Itoa(today.Turns)))
 }
 
-// tokens formats the number of used tokens.
+// The function tokens formats the number of used tokens.
 func tokens(u chat.Used) string {
 	about := ""
 	if u.Estimated {
@@ -159,8 +159,8 @@ func group(n int) string {
 	return strings.Join(parts, ",")
 }
 
-// pair shows an admin the pairing requests and the admitted people. With arguments, pair approves a request or
-// revokes an admission.
+// pair shows an admin the pairing requests and the admitted people. With arguments, the method pair approves a request
+// or revokes an admission.
 func (a *actor) pair(in chat.Inbound) {
 	me, args := a.person(in), words(in)
 	switch {
@@ -233,8 +233,8 @@ func orNobody(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// described formats a person. The person chose the name, so described formats the name as code, where Markdown in the
-// name has no effect.
+// described formats a person. The person chose the name, so the function described formats the name as code, where
+// Markdown in the name has no effect.
 func described(p chat.Person, name string) string {
 	if name = strings.ReplaceAll(name, "`", "'"); name == "" {
 		return "`" + p.String() + "`"

@@ -20,7 +20,7 @@ func ours(action string) bool {
 	return decides || drafted || strings.HasPrefix(action, stopAction)
 }
 
-// press handles the press of a button. If the button's turn or question has ended, press ignores the button.
+// press handles the press of a button. If the button's turn or question has ended, the method press ignores the button.
 func (a *actor) press(m queue.Message) {
 	if answer, ok := approval.Pressed(m.Action); ok {
 		a.decideProposal(m, answer)

@@ -90,7 +90,7 @@ func CommandNames(remembers bool) (names []string) {
 	return names
 }
 
-// offered returns all commands. If remembers is false, offered leaves out the memory command.
+// offered returns all commands. If the parameter remembers is false, the function offered leaves out the memory command.
 func offered(remembers bool) []command {
 	return slices.DeleteFunc(commands(), func(c command) bool { return c.name == cmdMemory && !remembers })
 }
@@ -125,8 +125,8 @@ func (a *actor) listed(in chat.Inbound) []command {
 	return slices.DeleteFunc(offered(a.g.current().Remembers), func(c command) bool { return c.asks() || c.admin && !admin })
 }
 
-// command runs the command in a message, and reports whether m contains a command or a mistyped one. If a text begins
-// with a slash but is not like any command, command returns false, and the text becomes a question to the model.
+// command runs the command in a message, and reports whether m contains a command or a mistyped one. If a text begins with a
+// slash but is not like any command, the method command returns false, and the text becomes a question to the model.
 func (a *actor) command(m queue.Message) bool {
 	if m.Kind != chat.Command {
 		return false
@@ -149,8 +149,8 @@ func (a *actor) command(m queue.Message) bool {
 	return true
 }
 
-// suggest answers a mistyped command with the nearest command that the sender may use. If no command's name is near
-// enough, suggest returns false, and the message counts as a question to the model.
+// suggest answers a mistyped command with the nearest command that the sender may use. If no command's name is near enough,
+// the method suggest returns false, and the message counts as a question to the model.
 func (a *actor) suggest(in chat.Inbound) bool {
 	for _, c := range a.listed(in) {
 		if mistyped(in.Command, c.name) {
@@ -215,7 +215,7 @@ func (a *actor) slash(to chat.Target) string {
 	return cmp.Or(p.Slash, "/")
 }
 
-// mistyped reports whether typed is a command's name with one typo, or two in a long name: a missing, extra or
+// mistyped reports whether the parameter typed is a command's name with one typo, or two in a long name: a missing, extra or
 // wrong letter, or two swapped letters.
 func mistyped(typed, name string) bool {
 	slips := 1

@@ -14,8 +14,8 @@ import (
 const threadTime = 10 * time.Second
 
 // context returns a text that tells a model in which chat the model answers, what the date is, and how messages name
-// their senders. If Options.Context is false, context returns "". The text for the model does not contain the time of
-// day, because model providers cache only text that stays the same.
+// their senders. If Options.Context is false, the method context returns "". The text for the model does not contain
+// the time of day, because model providers cache only text that stays the same.
 func (a *actor) context(in chat.Inbound) string {
 	if !a.g.current().Context {
 		return ""

@@ -128,7 +128,7 @@ func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.say(m.Inbound, a.g.texts()[done])
 }
 
-// void ends the running turn, which then adds nothing to the history. If no turn runs, void does nothing.
+// void ends the running turn, which then adds nothing to the history. If no turn runs, the method void does nothing.
 func (a *actor) void() {
 	if a.turn != nil {
 		a.turn.void = true
@@ -239,8 +239,8 @@ func mine(in chat.Inbound, asker chat.UserID) bool {
 	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""
 }
 
-// forget deletes all questions of the sender in this conversation, and their answers. In a private chat, forget deletes
-// the whole conversation and the facts that the bot remembers about the person.
+// forget deletes all questions of the sender in this conversation, and their answers. In a private chat, the method forget
+// deletes the whole conversation and the facts that the bot remembers about the person.
 func (a *actor) forget(m queue.Message) {
 	if m.To.Kind == chat.Private {
 		if _, err := a.g.store.facts.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {

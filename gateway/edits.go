@@ -76,8 +76,8 @@ func (e *edits) before(ctx context.Context, turn string, index int) error {
 	}
 }
 
-// drop ensures that no record of a turn's messages is stored after drop has returned. drop fails if ctx ends before
-// that is certain.
+// The method drop ensures that no record of a turn's messages is stored once the method has returned nil. The method drop
+// fails if ctx ends while a record is still being stored.
 func (e *edits) drop(ctx context.Context, turn string) error {
 	e.mu.Lock()
 	var indices []int
@@ -127,8 +127,8 @@ func (e *edits) flush() {
 	}
 }
 
-// close stores the waiting records of edits. close returns when the records are stored or ctx ends, because a store
-// that hangs must not keep the process from ending. After close, the method later must not be called.
+// close stores the waiting records of edits. close returns when the records are stored or ctx ends, because a store that
+// hangs must not keep the process from ending. After the method close, the method later must not be called.
 func (e *edits) close(ctx context.Context) {
 	for {
 		e.mu.Lock()

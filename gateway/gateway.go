@@ -134,8 +134,8 @@ type configured struct {
 }
 
 // current returns the current options and endpoints. Code that needs several options, such as a model and its Runner, must
-// read all of them from the result of one call of the method current. If a reload happened between two calls of current, the
-// two results could contain options that do not fit together.
+// read all of them from the result of one call of the method current. If a reload happened between two calls of the method
+// current, the two results could contain options that do not fit together.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
 // texts returns the fixed texts that people see, from the newest configuration.
@@ -157,7 +157,8 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// counter returns the counter that counts people's turns over all replicas. If the store is not shared, counter returns nil.
+// counter returns the counter that counts people's turns over all replicas. If the store is not shared, the function counter
+// returns nil.
 func counter(r Replicas) access.Counter {
 	if r == nil {
 		return nil
@@ -187,9 +188,9 @@ const drainShare = 6
 const lastWait = 2 * time.Second
 
 // Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages, gives running
-// turns some time to finish, interrupts the others, and makes every reply final, all within the grace period. Run calls ready
-// once every endpoint has begun to connect. An endpoint that can't connect tries again, unless the platform refuses its
-// credentials several times.
+// turns some time to finish, interrupts the others, and makes every reply final, all within the grace period. Run calls the
+// parameter ready once every endpoint has begun to connect. An endpoint that can't connect tries again, unless the platform
+// refuses its credentials several times.
 //
 // If several processes share the store and this process loses its lease, Run drops the state of all conversations, as
 // if the process had died. After a lost lease, Run registers the process again.
@@ -252,8 +253,8 @@ func (g *Gateway) live(ctx context.Context, ready func()) error {
 	return g.drain()
 }
 
-// receiveUntil receives messages until ctx ends, and returns once all endpoints have stopped receiving. receiveUntil
-// calls ready once every endpoint has begun to connect.
+// receiveUntil receives messages until ctx ends, and returns once all endpoints have stopped receiving. receiveUntil calls
+// the parameter ready once every endpoint has begun to connect.
 func (g *Gateway) receiveUntil(ctx context.Context, ready func()) {
 	g.reloading.Lock()
 	g.receiving = ctx

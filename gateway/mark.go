@@ -8,8 +8,8 @@ import (
 
 // Marker is an adapter that can show a sign on a person's message while the message waits for its turn.
 type Marker interface {
-	// Mark shows the sign on a message if waits is true, and removes the sign if waits is false. A repeated call of Mark
-	// has no further effect. Mark returns its errors as a *chat.SendError.
+	// Mark shows the sign on a message if the parameter waits is true, and removes the sign if the parameter is false. A
+	// repeated call of Mark has no further effect. Mark returns its errors as a *chat.SendError.
 	Mark(ctx context.Context, ref chat.MessageRef, waits bool) error
 }
 
@@ -55,9 +55,9 @@ func (a *actor) inherit(in chat.Inbound) {
 	}
 }
 
-// callMark makes one call that shows or removes the sign on a message. callMark first waits until the budget allows
-// the call. If over is closed before the budget allows the call, callMark makes no call. callMark reports whether the
-// sign may be visible now.
+// callMark makes one call that shows or removes the sign on a message. callMark first waits until the budget allows the
+// call. If the channel over is closed before the budget allows the call, callMark makes no call. callMark reports
+// whether the sign may be visible now.
 func (a *actor) callMark(in chat.Inbound, waits bool, over <-chan struct{}) (visible bool) {
 	return a.aside(a.g.deliveries, in.To, chat.OpTyping, over, func(ctx context.Context) error {
 		return a.endpoint.account().marker.Mark(ctx, chat.MessageRef{Target: in.To, ID: in.ID}, waits)

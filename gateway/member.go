@@ -46,13 +46,13 @@ type member struct {
 	rejoins bool // this process has lost an earlier lease
 	joined  time.Time
 
-	renewing chan struct{} // capacity 1: a renewal is running
+	renewing chan struct{} // capacity 1: full while a renewal is running
 	peers    atomic.Pointer[[]chat.Replica]
 
 	accepted *replica.Accepted
 
 	signals atomic.Uint32  // signals that this process has not handled yet; a set of chat.Signal
-	heard   chan struct{}  // capacity 1: a signal was added to signals
+	heard   chan struct{}  // capacity 1: signals that the field signals has changed
 	taken   int64          // number of successful calls of Replicas.Take; used by the methods work and handOver
 	kept    []chat.Pending // forwarded messages for the next owners of their chats; used by the method handOver
 
@@ -119,7 +119,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	return err
 }
 
-// register makes this process a replica. If the store refuses, register tries again until ctx ends.
+// register makes this process a replica. If the store refuses, the method register tries again until ctx ends.
 func (g *Gateway) register(ctx context.Context) (*member, error) {
 	m := &member{g: g, store: g.shared, chats: replica.NewChats(), accepted: replica.NewAccepted(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), excused: make(map[string]bool), rejoins: g.lostLeases.Load() > 0, shareNow: make(chan struct{}, 1)}
 	for ; ctx.Err() == nil; pause(ctx, renewEvery) {
@@ -267,9 +267,9 @@ func (m *member) hear(s chat.Signal) {
 
 // fellows returns how many other replicas may receive from an endpoint at this moment, and how many of these are older than
 // this replica. The parameter receiving is the context in which this replica receives from the endpoint. Once the context
-// receiving has ended, fellows first renews the lease to read the list of replicas, because a replica may have begun since the
-// last renewal. If this process has no lease, the result all is at least 1, because the process can't know whether other
-// replicas run.
+// receiving has ended, the method fellows first renews the lease to read the list of replicas, because a replica may have
+// begun since the last renewal. If this process has no lease, the result all is at least 1, because the process can't know
+// whether other replicas run.
 func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platform) (all, older int) {
 	m := g.member.Load()
 	if m == nil || p.Capabilities().OneReceiver {
@@ -328,7 +328,7 @@ func (g *Gateway) ahead() time.Duration {
 	return g.shared.Ahead()
 }
 
-// lost returns a channel that is closed when the lease is over. If the store is not shared, lost returns nil.
+// lost returns a channel that is closed when the lease is over. If the store is not shared, the method lost returns nil.
 func (g *Gateway) lost() <-chan struct{} {
 	if m := g.member.Load(); m != nil {
 		return m.lease.Lost()

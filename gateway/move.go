@@ -86,8 +86,8 @@ func (g *Gateway) adviseMoves() {
 	}
 }
 
-// readdressShared does what readdress does, and also works if several processes share the store. If another replica
-// owns the chat under its new id, this process gives up its lease and the state of its conversations. The other
+// readdressShared does what the method readdress does, and also works if several processes share the store. If another
+// replica owns the chat under its new id, this process gives up its lease and the state of its conversations. The other
 // replica takes over the turns that run in this process.
 func (g *Gateway) readdressShared(ctx context.Context, m chat.Move) error {
 	g.readdress(m.Endpoint, m.From, m.To)

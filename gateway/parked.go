@@ -160,8 +160,8 @@ func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
 	}
 }
 
-// The gateway calls remind when a message arrives in a chat. The message shows that the chat can be reached, so remind
-// lets the actors of the chat try again to deliver undone replies.
+// The gateway calls the method remind when a message arrives in a chat. The message shows that the chat can be reached, so the
+// method remind lets the actors of the chat try again to deliver undone replies.
 func (g *Gateway) remind(in chat.Conversation) {
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -176,8 +176,8 @@ func (g *Gateway) remind(in chat.Conversation) {
 	}
 }
 
-// mend tries again, in the background, to deliver the undone replies of this conversation. If the process is stopping,
-// mend leaves the undone replies to the next process. A late edit by a dead replica may take effect after this process
+// mend tries again, in the background, to deliver the undone replies of this conversation. If the process is stopping, the
+// method mend leaves the undone replies to the next process. A late edit by a dead replica may take effect after this process
 // has stopped, and then nobody would correct the message.
 func (a *actor) mend() {
 	if a.g.isStopping() {

@@ -21,7 +21,7 @@ const (
 )
 
 // elect tries to make this replica the receiver of every endpoint that allows only one receiver. If this replica can't
-// receive messages from an endpoint, elect lets another replica become the receiver.
+// receive messages from an endpoint, the method elect lets another replica become the receiver.
 func (m *member) elect(ctx context.Context) error {
 	for _, e := range m.g.current().endpoints {
 		if !e.account().Platform.Capabilities().OneReceiver {

@@ -73,7 +73,7 @@ func (g *Gateway) kind(p Platform) chat.Capabilities {
 	return c
 }
 
-// apply makes prepared options the current ones.
+// apply makes the prepared options the current ones.
 func (g *Gateway) apply(next prepared) {
 	for id, e := range next.endpoints {
 		e.now.Store(next.accounts[id])
@@ -165,7 +165,7 @@ func (g *Gateway) stopOne(e *endpoint) {
 	g.stopReceiving(func(other *endpoint) bool { return other == e })
 }
 
-// stopReceiving makes all endpoints for which the parameter which returns true stop receiving at the same time.
+// stopReceiving stops receiving at all endpoints for which the parameter which returns true, at the same time.
 // stopReceiving waits until these endpoints have stopped. The caller holds the mutex reloading.
 func (g *Gateway) stopReceiving(which func(*endpoint) bool) {
 	var stopped sync.WaitGroup

@@ -93,7 +93,7 @@ func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
 	return out
 }
 
-// caught runs f. If f panics, caught returns the panic as an error that contains the stack.
+// caught runs f. If f panics, the function caught returns the panic as an error that contains the stack.
 func caught(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,8 +155,8 @@ func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat
 // The method deliver shows the known ending of a turn. A running turn continues during the delivery.
 func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, e, true) }
 
-// deliverStored does what deliver does. If the store failed to store the turn, deliverStored first waits until the
-// turn is stored.
+// deliverStored does what the method deliver does. If the store failed to store the turn, deliverStored first waits until
+// the turn is stored.
 func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	slot := preview.NewSlot()
 	slot.Finish(e)

@@ -26,10 +26,10 @@ const (
 	maxRefusals = 3
 )
 
-// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts the adapter again. If
-// the platform refuses the credentials several times, supervise stops the endpoint, because further retries would not
-// help. If the platform refuses the bot for another reason, an operator must change a setting on the platform, and
-// supervise logs every such refusal. supervise calls connects once the adapter has begun to connect.
+// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts the adapter again. If the
+// platform refuses the credentials several times, supervise stops the endpoint, because further retries would not help. If
+// the platform refuses the bot for another reason, an operator must change a setting on the platform, and supervise logs
+// every such refusal. supervise calls the parameter connects once the adapter has begun to connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
 	defer e.vital.rests()
@@ -99,7 +99,7 @@ func (g *Gateway) markDead(ctx context.Context, e *endpoint) {
 	g.Log.Error("no endpoint is left: nothing is received until the credentials are corrected and the configuration is reloaded")
 }
 
-// receive calls the adapter's Run once. If Run panics, receive returns the panic as an error.
+// receive calls the adapter's Run once. If Run panics, the method receive returns the panic as an error.
 func (g *Gateway) receive(ctx context.Context, e *endpoint, connects func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

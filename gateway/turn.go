@@ -145,8 +145,9 @@ func (a *actor) start(rec chat.Turn) {
 	}()
 }
 
-// prepare creates a turn from its record. If the history can't be read, prepare returns nil, and tells the person
-// unless the process is ending. If a /retry finds no question to repeat, prepare tells the person and returns nil.
+// prepare creates a turn from its record. If the history can't be read, the method prepare returns nil, and tells the person
+// unless the process is ending. If a /retry finds no question to repeat, the method prepare tells the person and returns
+// nil.
 func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
@@ -321,10 +322,10 @@ func (t *turn) fold(e agent.Event) {
 	}
 }
 
-// interrupt ends the running turn at once. interrupt closes the connection to the model, and the visible messages
-// stay. If interrupt is called again with another reason, the first reason counts, so that an edited question is
-// answered before a message that came after the edit. Only errStopped replaces an earlier reason, because a question
-// that a person stopped must not be asked again.
+// interrupt ends the running turn at once. interrupt closes the connection to the model, and the visible messages stay. If
+// the method interrupt is called again with another reason, the first reason counts, so that an edited question is answered
+// before a message that came after the edit. Only errStopped replaces an earlier reason, because a question that a person
+// stopped must not be asked again.
 func (a *actor) interrupt(why error) {
 	if a.turn.why == nil || errors.Is(why, errStopped) {
 		a.turn.why = why

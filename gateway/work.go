@@ -46,8 +46,8 @@ func (m *member) react(ctx context.Context) {
 	}
 }
 
-// orphans returns a channel that delivers a value shortly after the end of another replica's lease. If no lease can
-// end before the next regular search for work, orphans returns nil.
+// orphans returns a channel that delivers a value shortly after the end of another replica's lease. If no lease can end before
+// the next regular search for work, the method orphans returns nil.
 func (m *member) orphans() <-chan time.Time {
 	peers := m.peers.Load()
 	if peers == nil {

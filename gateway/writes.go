@@ -80,7 +80,7 @@ func (a *actor) retryWrites() {
 	}
 }
 
-// worthwhile reports whether a failed write should be tried again. After the grace period of a stopping daemon,
+// worthwhile reports whether a failed write should be tried again. After the grace period of a stopping daemon, the method
 // worthwhile returns false.
 func (a *actor) worthwhile(err error) bool { return retryable(err) && a.g.deliveries.Err() == nil }
 
@@ -95,7 +95,7 @@ func (w *writes) behind(one write) bool {
 	return true
 }
 
-// add queues a failed write.
+// The method add queues a failed write.
 func (w *writes) add(one write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +143,7 @@ func (w write) log(log *slog.Logger) *slog.Logger {
 	return log.With(slog.String("change", w.what), slog.String("turn", w.turn))
 }
 
-// unstored reports whether changes still have to be stored. After the grace period of a stopping daemon, unstored
+// unstored reports whether changes still have to be stored. After the grace period of a stopping daemon, the method unstored
 // returns false.
 func (a *actor) unstored() bool { return a.g.deliveries.Err() == nil && a.writes.waiting() }
 
@@ -153,7 +153,7 @@ func retryable(err error) bool {
 	return !errors.Is(err, chat.ErrFenced) && !errors.Is(err, chat.ErrUnknown) && !errors.Is(err, errPanic)
 }
 
-// safely runs f. If f panics, safely returns the panic as an error.
+// safely runs f. If f panics, the function safely returns the panic as an error.
 func safely(f func() error) (err error) {
 	if panicked := caught(func() { err = f() }); panicked != nil {
 		return panicked
