@@ -2,9 +2,9 @@
 // /metrics for Prometheus, and the status page. The package shows only the values in its Options, and imports neither
 // platforms nor agent.
 //
-// If a token is configured, a request must contain the token in "Authorization: Bearer …", or the cookie that the
-// login form sets. /healthz and /readyz respond without a token, because a service manager or monitoring tool that
-// calls them often can't keep a secret. Without a token, the response of /healthz does not say what hangs, and the
+// If a token is configured, a request must contain the token in the header Authorization, as a bearer token, or must contain
+// the cookie that the login form sets. /healthz and /readyz respond without a token, because a service manager or monitoring
+// tool that calls them often can't keep a secret. Without a token, the response of /healthz does not say what hangs, and the
 // response of /readyz does not list the endpoints.
 //
 // If no token is configured, internal/config allows only a loopback address, and the server refuses requests for other

@@ -12,11 +12,11 @@ import (
 const (
 	// drawEvery is the interval at which the server renders the parts of an open page anew.
 	drawEvery = 500 * time.Millisecond
-	// quietFor is the maximum time for which a stream sends nothing. A proxy would close a connection that is idle for a
-	// longer time.
+	// quietFor is the maximum time for which a stream sends nothing. A proxy could close a connection on which nothing was sent
+	// for longer than quietFor.
 	quietFor = 15 * time.Second
-	// maxStreams is how many pages may be open at the same time. The other connections stay free for /healthz, /readyz
-	// and Prometheus.
+	// maxStreams is how many pages may be open at the same time. Because of this limit, some of the server's connections stay free
+	// for /healthz, /readyz and Prometheus.
 	maxStreams = 16
 )
 

@@ -94,7 +94,7 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("the stream has ended: %v", page.lines.Err())
 		}
 		maps.Copy(next, u.Sections)
-		if n == 2 { // the ages of the replies have changed twice, so both limits have passed
+		if n == 2 { // the ages of the replies have changed twice, so both of the server's time limits have passed
 			now.Store(&second)
 		}
 	}

@@ -39,7 +39,7 @@ const (
 // checks checks whether a part of the daemon hangs, and keeps the result of the last check.
 type checks struct {
 	alive func(context.Context) error
-	busy  chan struct{} // capacity 1; contains an element while a check runs; guards at and last
+	busy  chan struct{} // capacity 1; contains an element while a check runs; guards the fields at and last
 	at    time.Time
 	last  error
 }
@@ -63,7 +63,7 @@ func (c *checks) check(ctx context.Context) error {
 	if time.Since(c.at) < aliveFor {
 		return c.last
 	}
-	// Other clients get the result too, so the check must not fail when this client disconnects.
+	// Other clients get the result of this check too, so the check must not fail when this client disconnects.
 	checking, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTime)
 	defer cancel()
 	c.last = c.alive(checking)
