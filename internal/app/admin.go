@@ -55,8 +55,8 @@ func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseC
 // operator is stored as the approver if a person is admitted by a command on this machine.
 const operator = "operator"
 
-// operations are what an operator can do with commands. A *localAdmin does these operations in this process. A remote
-// asks the daemon to do them.
+// operations are what an operator can do with commands. A *localAdmin does the operator's operations in this process. A remote
+// asks the daemon to do the operator's operations.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)
@@ -123,7 +123,7 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	if err != nil {
 		return Deleted{}, err
 	}
-	// A turn may be running even if nothing is stored yet. So call forget, which stops it.
+	// A turn may be running in the conversation even if nothing is stored yet. So call forget, which stops the turn.
 	if err := l.forget(ctx, c); err != nil {
 		return Deleted{}, err
 	}

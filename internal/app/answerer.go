@@ -10,8 +10,9 @@ import (
 	"telex/internal/config"
 )
 
-// answerer holds everything that answers turns: the models, their limits and their tools. A turn uses the same
-// answerer from its beginning to its end. A reload creates a new answerer if it changes the models, limits or tools.
+// answerer holds everything that answers turns: the models, their limits and their tools. A turn uses the same answerer, and so
+// the same models, limits and tools, from its beginning to its end. A reload creates a new answerer if it changes the models,
+// limits or tools.
 type answerer struct {
 	runner
 	config  answererConfig
@@ -20,7 +21,7 @@ type answerer struct {
 	mu      sync.Mutex
 	running int
 	retired bool
-	release func() // called once, after retire, when the last turn has ended
+	release func() // called once, after the method retire, when the last turn has ended
 }
 
 // answererConfig contains the parts of the configuration from which an answerer is built.
@@ -57,8 +58,8 @@ func (b *answerer) retire() {
 	b.end()
 }
 
-// end unlocks mu, which the caller has locked. If the answerer is retired and no turn uses it any more, end calls
-// release.
+// end unlocks the mutex mu, which the caller has locked. If the answerer is retired and no turn uses it any more, end calls the
+// function in the field release.
 func (b *answerer) end() {
 	release := b.release
 	over := b.retired && b.running == 0
@@ -71,7 +72,7 @@ func (b *answerer) end() {
 	}
 }
 
-// toolServer is an MCP server, which runs as long as any answerer uses it.
+// toolServer is an MCP server, which runs as long as at least one answerer uses it.
 type toolServer struct {
 	config  config.MCPServer
 	client  *mcp.Client
@@ -79,9 +80,9 @@ type toolServer struct {
 	stop    func() // nil: the server is not running yet
 }
 
-// newAnswerer returns an answerer for a configuration. If the answerer in before has the same configuration,
-// newAnswerer returns it. Otherwise the new answerer shares with the old one the MCP servers whose configuration is
-// unchanged. before may be nil.
+// newAnswerer returns an answerer for a configuration. If the answerer in the parameter before has the same configuration,
+// newAnswerer returns that answerer. Otherwise the new answerer shares with the old one the MCP servers whose configuration is
+// unchanged. The parameter before may be nil.
 func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer, error) {
 	of := answererConfigOf(c)
 	if before != nil && reflect.DeepEqual(before.answerer.config, of) {
@@ -114,8 +115,8 @@ func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer
 	return b, err
 }
 
-// countHolders adds n to the number of answerers that use each of these MCP servers. n may be negative. countHolders
-// starts a server for the first answerer that uses it, and stops the server after the last one.
+// countHolders adds n to the number of answerers that use each of the given MCP servers. n may be negative. countHolders starts
+// a server for the first answerer that uses it, and stops the server after the last one.
 func (a *App) countHolders(servers []*toolServer, n int) {
 	a.serversMu.Lock()
 	defer a.serversMu.Unlock()

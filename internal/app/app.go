@@ -34,12 +34,12 @@ type App struct {
 	shared  gateway.Replicas // the store, if other processes may use it too, and nil otherwise
 	cli     chat.EndpointID  // the endpoint to which conversations in terminals belong
 	log     *slog.Logger
-	sweep   func(context.Context) // deletes expired data; nil: the store is not persistent
+	sweep   func(context.Context) // deletes expired data; nil: the store is not persistent, so nothing expires
 	control *control              // nil: no control socket
 	socket  string                // path of the control socket
 	down    teardown
 	pings   []func(context.Context) error
-	reader  *attachment.Reader // shared by all parts, because it limits the memory for reading attachments
+	reader  *attachment.Reader // reads attachments; shared by all parts, because it limits the memory that attachments need
 	running context.Context    //nolint:containedctx // the context of Run
 
 	reloadMu     sync.Mutex            // locked while Reload runs, and when Run ends
@@ -100,7 +100,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 	}
 	a.store, a.options = o.Store, o
-	if err := a.build(c); err != nil { //nolint:contextcheck // its goroutines end with the daemon, not with ctx
+	if err := a.build(c); err != nil { //nolint:contextcheck // goroutines that build starts end with the daemon, not with ctx
 		a.Close()
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (a *App) open(ctx context.Context) error {
 			return err
 		}
 	}
-	a.countHolders(p.answerer.servers, 1) //nolint:contextcheck // its goroutines end with the daemon, not with ctx
+	a.countHolders(p.answerer.servers, 1) //nolint:contextcheck // goroutines of the MCP servers end with the daemon, not with ctx
 	for _, s := range p.apis {
 		a.serveAPI(s)
 	}
@@ -259,8 +259,8 @@ func (a *App) alive(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close releases everything that New acquired. Run calls Close itself, so callers need Close only for an App that does
-// not run.
+// Close releases everything that New acquired. Run calls Close itself, so callers need Close only for an App whose method Run
+// they never call.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
@@ -328,8 +328,8 @@ func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	}
 }
 
-// pipeline returns the nodes of the configured pipeline. If none is configured, the model answers alone, and pipeline
-// returns nil.
+// If no pipeline is configured, the model answers alone, and pipeline returns nil. If none is configured, the model answers
+// alone, and pipeline returns nil.
 func pipeline(nodes []config.PipelineNode) []agent.Node {
 	var out []agent.Node
 	for _, n := range nodes {

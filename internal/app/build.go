@@ -14,8 +14,8 @@ func Version(release string) string {
 	return buildOf(release, nil).version
 }
 
-// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. Build takes
-// what release does not contain from the build information in the binary.
+// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. If release lacks one
+// of these values, Build takes the value from the build information in the binary.
 func Build(release string) string {
 	return buildOf(release, nil).String()
 }

@@ -62,8 +62,8 @@ func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 	return runConversation(ctx, conn, o, local == nil)
 }
 
-// ChatWithDaemon is like Chat, but talks to the running daemon, which has its own configuration. The state directory
-// in the environment determines which daemon this is. ChatWithDaemon returns false if it can't reach the daemon.
+// ChatWithDaemon is like Chat, but talks to the running daemon, which has its own configuration. The state directory that the
+// environment names determines which daemon ChatWithDaemon uses. ChatWithDaemon returns false if it can't reach the daemon.
 func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) {
 	conn, err := attachToDaemon(ctx, o.Env, nil)
 	if errors.Is(err, errNoSocket) {
@@ -91,7 +91,7 @@ func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon b
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }() // ignore the error: the conversation has ended
+	defer func() { _ = client.Close() }() // ignore the error of Close: the conversation has ended
 	if daemon && o.Config != "" && !sameFile(o.Config, welcome.Config) {
 		return fmt.Errorf("a daemon runs with the configuration %s, not with %s: %w", cmp.Or(terminal.Clean(welcome.Config), "of its own"), o.Config, ErrOtherConfig)
 	}
@@ -148,8 +148,8 @@ func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *o
 	return conn, l, err
 }
 
-// attachToDaemon connects to the daemon that uses the store. If opening the store failed because a daemon uses it,
-// locked is that error, and otherwise nil. If locked is nil and no daemon can be reached, attachToDaemon fails with
+// attachToDaemon connects to the daemon that uses the store. The parameter locked is the error with which opening the store
+// failed because a daemon uses it, or nil. If locked is nil and no daemon can be reached, attachToDaemon fails with
 // errNoSocket.
 func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
 	dir, err := stateDir(env)
@@ -170,14 +170,14 @@ func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn
 type ownGateway struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
-	err     error // why the gateway failed; read it only after the gateway has ended
+	err     error // why the gateway failed; read this field only after the gateway has ended
 }
 
 // startLocal starts a gateway whose only endpoint is the terminal. The returned connection leads to the hub of this
 // gateway.
 func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	alone := *c
-	alone.Endpoints = nil // the endpoints in the configuration belong to the daemon
+	alone.Endpoints = nil // the configured endpoints belong to the daemon, so this gateway must not use them
 	var a *App
 	hub := terminal.NewHub(hubOptions(&alone, o.Log, func(ctx context.Context, session string) ([]terminal.Line, error) {
 		return a.lastLines(ctx, session) // the hub calls this function when a client attaches
@@ -218,9 +218,9 @@ func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context
 // answers.
 const maxLines = 4
 
-// lastLines returns the last messages of a terminal session, as people saw them. lastLines leaves out the results of
-// tools. If the model called tools, lastLines joins the texts that the model wrote before, between and after the calls
-// into one answer. Messages that people wrote meanwhile follow the joined answer.
+// lastLines returns the last messages of a terminal session, as people saw them. lastLines leaves out the results of tools. If
+// the model called tools, lastLines joins the texts that the model wrote before, between and after the calls into one answer.
+// Messages that people wrote while the turn ran follow the joined answer.
 func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, error) {
 	_, entries, err := a.store.Session(ctx, chat.Conversation{Endpoint: a.cli, Chat: chat.ChatID(session)})
 	if err != nil {
@@ -238,7 +238,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 			continue
 		case m.Role == agent.User:
 			out = append(out, terminal.Line{Mine: true, Text: m.Text})
-		case e.Turn == "": // an older version stored this entry
+		case e.Turn == "": // an older version of telex stored this entry
 			out = append(out, terminal.Line{Text: m.Text})
 		case e.Turn == turn:
 			out[answer].Text = strings.TrimRight(out[answer].Text, "\n") + "\n\n" + m.Text
@@ -250,7 +250,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 	return out[max(0, len(out)-maxLines):], nil
 }
 
-// stop stops the gateway, if there is one. stop returns err, or, if err is nil, the error of the gateway.
+// stop stops the gateway, if there is one. If err is not nil, stop returns err, and otherwise the error of the gateway.
 func (l *ownGateway) stop(err error) error {
 	if l == nil {
 		return err
@@ -263,8 +263,8 @@ func (l *ownGateway) stop(err error) error {
 	return err
 }
 
-// chatDemo is the configuration for a conversation with a stand-in for a model. ChatDemo inserts the stand-in's
-// address.
+// chatDemo is the configuration for a conversation with a stand-in for a model. ChatDemo inserts the address of the stand-in
+// into this configuration.
 const chatDemo = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}

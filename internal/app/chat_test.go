@@ -12,7 +12,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// told is a store that contains one history. turns[i] is the id of the turn of messages[i].
+// told is a store that contains one history. turns[i] is the id of the turn to which messages[i] belongs.
 type told struct {
 	gateway.Store
 	turns    []string

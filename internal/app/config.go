@@ -15,8 +15,8 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	return checked(config.Load(path, env))
 }
 
-// checked checks a configuration for errors that the package config can't detect, because it imports no other
-// packages.
+// checked checks a configuration for errors that the package config can't detect, because config imports no other packages of
+// telex.
 func checked(c *config.Config, err error) (*config.Config, error) {
 	if err != nil {
 		return nil, err

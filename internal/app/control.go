@@ -17,8 +17,8 @@ import (
 	"telex/internal/config"
 )
 
-// errNotRoot means that a user other than root has tried to pass a configuration to the daemon. If the daemon's own
-// user could do this, so could other programs that run as this user, such as MCP servers.
+// errNotRoot means that a user other than root has tried to pass a configuration to the daemon. If the daemon's own user could
+// pass a configuration, so could other programs that run as this user, such as MCP servers.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
 // peerKey is the context key for the id of the Unix user who opened a connection.
@@ -164,12 +164,12 @@ func (c *control) routes() http.Handler {
 	return mux
 }
 
-// answer returns an HTTP handler that decodes the request, calls do, and encodes the result.
+// answer returns an HTTP handler that decodes the request, calls the function do, and encodes the result of do.
 func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.Handler {
 	return answerTo(c, maxRequest, do)
 }
 
-// answerTo is like answer, but the maximum size of the request body is most.
+// answerTo is like answer, but the parameter most is the maximum size of the request body.
 func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
@@ -196,7 +196,7 @@ func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, 
 	})
 }
 
-// notReady returns the message that the daemon is not ready, and the reason if it is known.
+// notReady returns a message that says that the daemon is not ready, and why, if the reason is known.
 func (c *control) notReady() string {
 	const text = "the daemon is not ready"
 	if c.replicas != nil {
@@ -232,7 +232,7 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := c.upgrade(conn, buffered); err != nil {
 		c.log.Debug("terminal was not attached", slog.Any("error", err))
-		_ = conn.Close() // after Hijack, no HTTP response can tell the client about the failure
+		_ = conn.Close() // after Hijack, no HTTP response can tell the client about the failed upgrade
 		return
 	}
 	if err := c.attach(r.Context(), conn); err != nil {

@@ -19,7 +19,7 @@ import (
 	"telex/internal/store"
 )
 
-// operate calls use with an implementation of operations. If a daemon uses the store, the daemon executes the
+// operate calls the function use with an implementation of operations. If a daemon uses the store, the daemon executes the
 // operations. Otherwise this process opens the store and executes the operations.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
@@ -41,8 +41,8 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(adminWithoutDaemon(s, policy))
 }
 
-// If withDaemon can reach a daemon, it calls use with operations that this daemon executes. withDaemon also returns
-// where the store is.
+// If withDaemon can reach a daemon, it calls the function use with operations that this daemon executes. withDaemon also
+// returns where the store is.
 func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (at location, found bool, err error) {
 	if at, err = locate(env); err != nil {
 		return at, false, err
@@ -95,8 +95,8 @@ func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnl
 // Revoke implements access.Store.
 func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
 
-// notReached returns the error of a command that can't reach the daemon's socket although a daemon uses the store.
-// locked is the error from which the command knows that the store is in use.
+// notReached returns the error of a command that can't reach the daemon's socket although a daemon uses the store. The
+// parameter locked is the error that says that the store is in use.
 func notReached(locked error) error {
 	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
 		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
@@ -165,13 +165,13 @@ func (r remote) delete(ctx context.Context, what Deletion) (Deleted, error) {
 
 // ask sends one request to the daemon, closes the connection, and returns the response.
 func ask[A any](ctx context.Context, r remote, method, path string, body any) (out A, err error) {
-	defer func() { _ = r.conn.Close() }() // the response was read, or ask returns a more useful error
+	defer func() { _ = r.conn.Close() }() // an error of Close doesn't matter: ask has the response or a better error
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, method, path, body, http.Header{"Connection": {"close"}})
 	if err != nil {
 		return out, errors.Join(ctx.Err(), err)
 	}
-	defer func() { _ = resp.Body.Close() }() // ignore the error: the body was read
+	defer func() { _ = resp.Body.Close() }() // ignore the error of Close: the body was read
 	if resp.StatusCode != http.StatusOK {
 		return out, refusal(resp)
 	}
@@ -216,7 +216,7 @@ func refusal(resp *http.Response) error {
 	return RefusedError{t.Error}
 }
 
-// terminal switches the connection to the terminal's protocol and returns it. If the upgrade fails, terminal closes
+// terminal switches the connection to the terminal's protocol and returns the connection. If the upgrade fails, terminal closes
 // the connection.
 func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
@@ -226,7 +226,7 @@ func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 			return r.conn, r.conn.SetDeadline(time.Time{})
 		}
 		err = refusal(resp)
-		_ = resp.Body.Close() // ignore the error: the body was read
+		_ = resp.Body.Close() // ignore the error of Close: the body was read
 	}
 	_ = r.conn.Close() // return the error of the upgrade, which is more useful
 	return nil, err

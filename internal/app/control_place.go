@@ -56,8 +56,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// socketName returns the file name of a daemon's control socket. dir is the daemon's state directory. Two paths that
-// lead to the same directory result in the same name.
+// socketName returns the file name of a daemon's control socket. dir is the daemon's state directory. If two paths lead to the
+// same directory, socketName returns the same name for both.
 func socketName(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -85,8 +85,8 @@ func runtimeDir(env config.Env, state string) string {
 	return state
 }
 
-// socketPlaces returns all paths at which the daemon may have created its socket. Several paths are possible, because
-// the environment of the daemon may differ from that of this process. state is the daemon's state directory.
+// socketPlaces returns all paths at which the daemon may have created its socket. Several paths are possible, because the
+// environment of the daemon may differ from that of this process. The parameter state is the daemon's state directory.
 func socketPlaces(env config.Env, state string) ([]string, error) {
 	name, err := socketName(state)
 	if err != nil {
@@ -106,8 +106,8 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 // errNoSocket means that the daemon's socket does not exist, or that no daemon listens on it any more.
 var errNoSocket = errors.New("no daemon listens")
 
-// withShortPath calls use with a path that is short enough for a socket. If path is too long, withShortPath opens the
-// directory and passes a path through its file descriptor, if the system supports such paths.
+// withShortPath calls the function use with a path that is short enough for a socket. If path is too long, withShortPath opens
+// the directory and passes a path through its file descriptor, if the system supports such paths.
 func withShortPath(path string, use func(string) error) error {
 	if len(path) <= maxSocketPath {
 		return use(path)
@@ -116,7 +116,7 @@ func withShortPath(path string, use func(string) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }() // ignore the error: nothing was written
+	defer func() { _ = dir.Close() }() // ignore the error of Close: nothing was written
 	short := filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())))
 	if !exists(short) {
 		return fmt.Errorf("the path %s is longer than %d bytes, which no socket's may be: choose another directory with RUNTIME_DIRECTORY", path, maxSocketPath)
@@ -124,15 +124,15 @@ func withShortPath(path string, use func(string) error) error {
 	return use(filepath.Join(short, filepath.Base(path)))
 }
 
-// listenControl creates the socket at path, with access only for its owner. This process has locked the store, so a
-// socket that exists at path belongs to a daemon that has ended. listenControl replaces such a socket. The caller must
-// delete the socket in the end.
+// listenControl creates the socket at path, with access only for its owner. This process has locked the store, so a socket that
+// exists at path belongs to a daemon that has ended. listenControl replaces such an old socket. When the socket is no longer
+// needed, the caller must delete it.
 func listenControl(path string) (l *net.UnixListener, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// First create the socket in a new directory that only its owner can enter. So no other user can open the socket
+	// First create the socket in a new directory that only the directory's owner can enter. So no other user can open the socket
 	// before its mode is set.
 	tempDir := path + ".new"
 	if err := errors.Join(os.RemoveAll(tempDir), os.Mkdir(tempDir, 0o700)); err != nil {

@@ -187,7 +187,8 @@ func TestControlPassesForRootOnly(t *testing.T) {
 	}
 }
 
-// The daemon waits for the database. A command that talks to the daemon must say so.
+// The daemon waits for the database. A command that asks this daemon for something must say that the daemon waits for the
+// database.
 func TestControlSaysWhatTheDaemonWaitsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

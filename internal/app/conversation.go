@@ -12,8 +12,8 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// rules returns the access rules: the configured rules, and rules that admit the operators' endpoint and every Home
-// Assistant. So nobody needs to configure a rule for Home Assistant: the operator has already chosen what it reports.
+// rules returns the access rules: the configured rules, and rules that admit the operators' endpoint and every Home Assistant.
+// So nobody needs to configure an access rule for Home Assistant: the operator has already chosen what Home Assistant reports.
 func rules(c *config.Config, operators chat.EndpointID) access.Rules {
 	r := configuredRules(c.Access)
 	r.Operators = operators

@@ -35,7 +35,7 @@ type DemoOptions struct {
 // demoKey is the API key that the demo's daemon sends to the stand-in of the model. demoKey protects nothing.
 const demoKey = "demo"
 
-// demoConfig is the configuration file of the demo. RunDemo inserts the addresses of the stand-ins.
+// demoConfig is the configuration file of the demo. RunDemo inserts the addresses of the stand-ins into this configuration.
 const demoConfig = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
@@ -47,8 +47,8 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// RunDemo starts the daemon and the stand-ins and calls use. When use returns, RunDemo stops the daemon, which
-// delivers its last answers, and then the stand-ins.
+// RunDemo starts the daemon and the stand-ins, and then calls the function use. When the function use returns, RunDemo stops
+// the daemon, which delivers its last answers, and then the stand-ins.
 func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) (err error) {
 	d := &Demo{
 		Telegram: telegramStandin(StandinOptions{Latency: o.Latency, Log: o.Log}),

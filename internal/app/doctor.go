@@ -15,7 +15,7 @@ import (
 	"telex/internal/config"
 )
 
-// ErrUnwell means that Doctor has found at least one problem, which it has already written.
+// ErrUnwell means that Doctor has found at least one problem and has already written a finding about it.
 var ErrUnwell = errors.New("there are problems")
 
 // state is the result of a check.
@@ -32,7 +32,7 @@ type finding struct {
 	Check string `json:"check"` // what was checked, such as "endpoint telegram"
 	State state  `json:"state"`
 	What  string `json:"what"`
-	Mend  string `json:"mend,omitempty"` // how an operator fixes it
+	Mend  string `json:"mend,omitempty"` // how an operator fixes the problem
 }
 
 // examineTime is the longest time that a check may take.
@@ -54,10 +54,10 @@ type DoctorOptions struct {
 	stat func(dir string, to *unix.Statfs_t) error // nil: the system call statfs
 }
 
-// Doctor checks everything that the daemon needs. Doctor writes the results, and for each problem how to fix it.
-// Doctor changes nothing. Doctor asks each model a short question, which costs a few tokens, and asks each platform
-// for the bot's account. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the
-// configuration is invalid, Doctor returns the configuration's errors.
+// Doctor checks everything that the daemon needs. Doctor writes the results, and for each problem how to fix it. Doctor changes
+// nothing. Doctor asks each model a short question, which costs a few tokens, and asks each platform for the bot's account. A
+// daemon may run while Doctor checks. If there is a problem, Doctor returns ErrUnwell. If the configuration is invalid, Doctor
+// returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {
 	if do.Transport == nil {
 		do.Transport = http.DefaultTransport

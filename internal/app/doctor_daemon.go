@@ -24,7 +24,7 @@ func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	const check = "daemon"
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // the method machine reports this error
+		return nil // the method machine reports this error, so it is not reported twice
 	}
 	held, runs := d.running(ctx, dir)
 	if !runs {
@@ -96,8 +96,8 @@ func judgeReplicas(s DaemonStatus) []finding {
 	return found
 }
 
-// judgeCompilers finds MCP servers whose runtime generates machine code and executes it. The sandbox of the systemd
-// service would kill such servers.
+// judgeCompilers finds MCP servers whose runtime, such as Node.js, generates machine code and executes it. The sandbox of the
+// systemd service would kill an MCP server whose runtime generates machine code.
 func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found []finding) {
 	compilers := []string{"node", "npx", "npm", "bun", "bunx", "deno", "java", "pypy", "pypy3", "dotnet", "luajit"}
 	for _, s := range servers {
@@ -111,8 +111,8 @@ func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found [
 	return found
 }
 
-// readBy returns the file that an operator must edit to change the configuration at path. For the service's copy, this
-// is the original in /etc/telex.
+// readBy returns the file that an operator must edit to change the configuration at path. If path is the copy that systemd
+// makes for the service, readBy returns the original in /etc/telex.
 func readBy(path string) string {
 	if filepath.Dir(path) == serviceCredentials {
 		return filepath.Join(filepath.Dir(serviceConfig), filepath.Base(path))

@@ -70,7 +70,7 @@ func (d *doctor) store(ctx context.Context) []finding {
 	at, err := locate(d.env)
 	switch {
 	case err != nil:
-		return nil // the configuration is invalid; the method configuration reports this
+		return nil // the configuration is invalid, which the method configuration reports
 	case at.dsn.IsSQLite() && !exists(at.file()):
 		return []finding{{Check: check, State: healthy, What: at.file() + " is not there yet: telex run makes it"}}
 	}
@@ -80,7 +80,7 @@ func (d *doctor) store(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{judgeOpenError(at, err)}
 	}
-	defer func() { _ = r.Close() }() // ignore the error: nothing was written
+	defer func() { _ = r.Close() }() // ignore the error of Close: nothing was written
 	report, err := r.Check(ctx)
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("%s is damaged: %s", report.Path, strings.Join(report.Problems, "; "))
@@ -126,7 +126,7 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	_ = conn.Close() // ignore the error: nothing was sent
+	_ = conn.Close() // ignore the error of Close: nothing was sent
 	return "it answers at its socket", true
 }
 
@@ -144,7 +144,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	active := fmt.Sprintf("telex.service is active since %s; restarts after failures: %s", unit["ActiveEnterTimestamp"], unit["NRestarts"])
 	switch {
 	case unit["LoadState"] != "loaded" && runs:
-		return nil // the method daemon reports more about the running daemon
+		return nil // the method daemon reports more about a running daemon
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
 	case unit["ActiveState"] == "active" && unit["UnitFileState"] == "disabled":
@@ -165,7 +165,8 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	}}
 }
 
-// unitState returns the properties of telex.service that systemd reports, or an empty map if systemd does not run.
+// unitState returns the properties of telex.service that systemd reports. If systemd does not run on this machine, unitState
+// returns an empty map.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
 		"--property=LoadState,UnitFileState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
@@ -185,7 +186,7 @@ func unitState(ctx context.Context) map[string]string {
 func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []finding) {
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // the method machine reports this error
+		return nil // the method machine reports this error, so it is not reported twice
 	}
 	if _, runs := d.running(ctx, dir); runs {
 		return nil
@@ -205,7 +206,7 @@ func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []findi
 			})
 			continue
 		}
-		_ = listener.Close() // ignore the error: the listener was never used
+		_ = listener.Close() // ignore the error of Close: the listener was never used
 		found = append(found, finding{Check: "address " + l.Address, State: healthy, What: l.Key + " is free"})
 	}
 	return found

@@ -61,7 +61,7 @@ func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []
 		return []finding{{name, problem, err.Error(), "correct " + section}}
 	}
 	began := time.Now()
-	asking, enough := context.WithCancel(ctx) // once the answer has begun, enough cancels the request
+	asking, enough := context.WithCancel(ctx) // once the answer has begun, enough() cancels the request
 	defer enough()
 	_, err = model.Stream(asking, agent.Request{
 		System: c.Agent.SystemPrompt, Messages: []agent.Message{{Role: agent.User, Text: "Answer with the word ok alone."}},
@@ -183,7 +183,7 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil { // the header contains the time in whole seconds
+	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil { // the header Date contains the time in whole seconds
 		between := began.Add(time.Since(began) / 2)
 		d.mu.Lock()
 		if skew := between.Sub(at.Add(time.Second / 2)); d.from == "" || skew.Abs() < d.smallest.Abs() {
@@ -194,8 +194,9 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// If this machine's clock differs from the servers' clocks by more than doubtfulSkew, Doctor warns. If it differs by
-// more than maxSkew, Doctor reports a problem, because the daemon would treat new messages as old ones.
+// If this machine's clock differs from the servers' clocks by more than doubtfulSkew, Doctor warns. If this machine's clock
+// differs from the servers' clocks by more than maxSkew, Doctor reports a problem, because the daemon would treat new messages
+// as old ones.
 const (
 	doubtfulSkew = 5 * time.Second
 	maxSkew      = time.Minute

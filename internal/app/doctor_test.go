@@ -110,9 +110,9 @@ func (p *patient) examine(text string, do DoctorOptions) ([]finding, error) {
 	return found, failed
 }
 
-// late is a transport that changes the header Date in each response, as if the server's clock were an hour and 30
-// seconds behind. Date contains only whole seconds. Because of the 30 seconds, the measured difference is nevertheless
-// certain to be between 60 and 61 minutes.
+// late is a transport that changes the header Date in each response, as if the server's clock were an hour and 30 seconds
+// behind. The header Date contains only whole seconds. Because of the additional 30 seconds, the measured difference is certain
+// to be between 60 and 61 minutes, although the header Date contains only whole seconds.
 type late struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -292,7 +292,7 @@ func TestDoctorJudgesReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		status DaemonStatus
-		want   []string // expected state of each finding, and a part of its text
+		want   []string // the state that each finding must have, and a part of its text
 	}{
 		{"a file", DaemonStatus{}, nil},
 		{"alone", DaemonStatus{Replicas: &Replicas{Replicas: []Replica{one(1, "1.0", false, "tg")}}}, []string{"ok: web1 pid 7 (1.0)"}},

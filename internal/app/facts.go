@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// facts lets tools read and change the facts that the gateway stores about people. The command /memory shows the same
+// facts lets tools read and change the facts that the gateway stores about people. The command /memory shows people the same
 // facts.
 type facts struct {
 	store      gateway.Facts
@@ -49,8 +49,8 @@ func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
 	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// about parses the person's id and calls ask, which uses the store. If ask fails, about logs the error, and returns an
-// error that the model may see.
+// about parses the person's id and calls the function ask, which uses the store. If the function ask fails, about logs the
+// error, and returns another error that the model may see.
 func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
 	p, err := chat.ParsePerson(person)
 	if err != nil {
@@ -61,8 +61,8 @@ func about[T any](ctx context.Context, f facts, person string, ask func(chat.Per
 		return answer, nil
 	case ctx.Err() != nil: // the turn was stopped
 		return answer, ctx.Err()
-	case f.checkLease(err): // the lease is lost: the gateway ends the turn, and the next owner of the chat runs it again
-		<-ctx.Done() // the gateway does not end turns of the API server; their tool's timeout ends this wait
+	case f.checkLease(err): // the lease of this replica is lost: the next owner of the chat runs the turn again
+		<-ctx.Done() // the gateway does not end turns of the API server; for such a turn, the tool's timeout ends this wait
 		return answer, ctx.Err()
 	}
 	f.log.Error("the remembered facts can't be read or stored", slog.Any("error", err))

@@ -75,8 +75,8 @@ func (broken) ForgetFact(context.Context, chat.Person, string) (bool, error) { r
 // holds is a CheckLease function for a replica that still has its lease.
 func holds(error) bool { return false }
 
-// The store fails. The log must contain the reason, for the operator. The error for the model must not contain it,
-// because the model's provider must not see it either.
+// The store fails. If the store fails, the log must contain the reason, for the operator. The error for the model must not
+// contain the reason, because the model's provider must not see it.
 func TestFactsThatFail(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

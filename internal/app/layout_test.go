@@ -31,18 +31,18 @@ const maxLines = 700
 // one more path element, and "/..." for any number of path elements. The pattern "..." matches every package.
 type row struct {
 	Path     string
-	Imports  []string // packages that all its files may import, including its tests
-	Tests    []string // packages that only its tests may import, too
+	Imports  []string // packages that all files of this package may import, including its tests
+	Tests    []string // packages that only this package's tests may import, too
 	TestOnly bool     // only tests import the package, so it may import testing libraries
 }
 
-// importTable says which package may import which packages. The test fails if a package has no row. So whoever adds a
-// package must first decide what it may import. docs/architecture.md describes the purpose of each package. Tests of
+// importTable says which package may import which packages. TestLayout fails if a package has no row in this table. So whoever
+// adds a package must first decide what it may import. docs/architecture.md describes the purpose of each package. Tests of
 // packages that talk to other services may use the stand-ins.
 func importTable() []row {
 	layout := []string{"internal/chat", "internal/markup"}
 	adapter := append(slices.Clone(layout), "platforms/internal/*")
-	writers := append(slices.Clone(adapter), "internal/markup/marks") // for platforms that accept Markdown as one string
+	writers := append(slices.Clone(adapter), "internal/markup/marks") // for adapters whose platforms accept Markdown as one string
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*", "internal/store/memory"}
 	machinery := []string{"standin/rig", "standin/host", "standin/fault", "standin/quota"}
 	return []row{
@@ -146,7 +146,7 @@ func bagNames() []string {
 // pkg is the source code of a package. Files maps the path of each file, relative to the module's root, to its
 // content.
 type pkg struct {
-	Path  string // relative to the module's root
+	Path  string // path of the package, relative to the module's root
 	Files map[string]string
 }
 
@@ -408,7 +408,7 @@ func TestLayoutIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := map[string]string{} // maps the path of each package to the imports that the document lists for it
+	drawn := map[string]string{} // maps the path of each package to the imports that docs/architecture.md lists for it
 	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {

@@ -21,14 +21,14 @@ func placeEnv(kind string) string {
 }
 
 // TestLive calls roundTrip for each platform whose tokens are in the environment. `make test-live` runs this test.
-// docs/operations.md says which variables to set. TestLive leaves the answer in the chat.
+// docs/operations.md says which variables to set. TestLive leaves the model's answer in the chat.
 func TestLive(t *testing.T) {
 	env := config.Env(os.LookupEnv)
 	var wanted []string
 	tried := 0
 	for _, kind := range setupKinds() {
 		if kind.kind == config.KindAPIServer {
-			continue // the API server is telex itself, not a remote platform
+			continue // the API server is telex itself, not a remote platform, so there is nothing to test here
 		}
 		values, missing := liveKeys(kind, env)
 		place := placeEnv(kind.kind)

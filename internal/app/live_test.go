@@ -27,8 +27,8 @@ type livePlatform struct {
 	extra map[string]string
 }
 
-// target returns the place to which the bot writes a message. The returned function maps this message's id to the
-// place of the answer.
+// target returns the place to which the bot writes a message. The function that target returns maps the id of the bot's message
+// to the place of the answer.
 func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	to := chat.Target{Chat: chat.ChatID(p.place)}
 	switch {
@@ -63,8 +63,8 @@ func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []st
 	return values, missing
 }
 
-// roundTrip checks the bot's account on a platform, and lets the bot send a message and edit it. Then a daemon with
-// the configured model answers this message as if a person had sent it.
+// roundTrip checks the bot's account on a platform, and lets the bot send a message and edit it. Then roundTrip starts a daemon
+// with the configured model, which answers this message as if a person had sent it.
 func roundTrip(t *testing.T, p livePlatform, d draft) {
 	t.Helper()
 	dir := t.TempDir()

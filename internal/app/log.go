@@ -87,7 +87,7 @@ type priorityWriter struct {
 	w      io.Writer
 }
 
-// Write implements io.Writer. A handler writes each record with exactly one call of Write.
+// Write implements io.Writer. A log handler writes each record with exactly one call of Write.
 func (p *priorityWriter) Write(line []byte) (int, error) {
 	if _, err := p.w.Write(append([]byte(p.prefix), line...)); err != nil {
 		return 0, err
@@ -134,12 +134,14 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 	return journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
-// chatLogSize is a size in bytes. If chat.log is larger when a conversation begins, NewChatLog truncates the file.
+// chatLogSize is a size in bytes. If the file chat.log is larger than chatLogSize when a conversation begins, NewChatLog
+// truncates the file.
 const chatLogSize = 1 << 20
 
-// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the user
-// interface draws on the terminal, the logger writes to chat.log in the state directory. In this file, an operator
-// finds the error ids that people see. Otherwise the logger writes to Trouble, by default only warnings and errors.
+// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the user interface draws
+// on the terminal, the logger writes to chat.log in the state directory. In the file chat.log, an operator finds the error ids
+// that people see. If the user interface does not draw on the terminal, the logger writes to Trouble, by default only warnings
+// and errors.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; without one, the level is info

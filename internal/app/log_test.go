@@ -63,7 +63,7 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// A logged value contains a line break. The text after it must not become a new log line, which could have another
+// A logged value contains a line break. The text after the line break must not become a new log line, which could have another
 // level.
 func TestLogLineBreaks(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// MCPServer is what telex mcp reports about a configured MCP server. Scripts read it as JSON.
+// MCPServer is what telex mcp reports about a configured MCP server. Scripts read an MCPServer as JSON.
 type MCPServer struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
@@ -67,10 +67,9 @@ func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) e
 	})
 }
 
-// TestMCP connects to one MCP server, and writes which tools it has and who approves their calls. If tool is set,
-// TestMCP instead calls this tool once, and writes the result. arguments is a JSON object or "". The call needs no
-// further approval, because an operator runs the command. TestMCP fails if the server can't be reached or if the call
-// fails.
+// TestMCP connects to one MCP server, and writes which tools it has and who approves their calls. If tool is set, TestMCP
+// instead calls this tool once, and writes the result. arguments is a JSON object or "". The tool call needs no approval,
+// because an operator runs the command. TestMCP fails if the server can't be reached or if the call fails.
 func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, name, tool, arguments string) error {
 	i := slices.IndexFunc(c.MCPServers, func(s config.MCPServer) bool { return s.Name == name })
 	if i < 0 {
@@ -135,7 +134,7 @@ func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, a
 	return err
 }
 
-// withMCP connects to the servers, waits until each of them has responded or failed, calls f, and disconnects.
+// withMCP connects to the servers, waits until each of them has responded or failed, calls the function f, and disconnects.
 func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f func(*mcp.Client) error) error {
 	client, err := newMCP(servers, nil, Options{Log: slog.New(slog.DiscardHandler), Keeper: keeper})
 	if err != nil {
@@ -152,7 +151,7 @@ func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f
 	return f(client)
 }
 
-// answers returns what is known about each server, in the order of the configuration.
+// answers returns what is known about each MCP server, in the order of the configuration.
 func answers(client *mcp.Client) []MCPServer {
 	servers := []MCPServer{}
 	for _, st := range client.Status() {

@@ -14,15 +14,15 @@ import (
 	"telex/internal/chat"
 )
 
-// commands reports whether a text contains characters with which it could control a terminal.
+// commands reports whether a text contains characters that could control a terminal.
 func commands(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 	})
 }
 
-// The subcommands of telex print texts of people, models and strangers. No such text may control the operator's
-// terminal.
+// The subcommands of telex print texts of people, models and strangers. No text that a subcommand prints may control the
+// operator's terminal.
 func TestOutputCommandsNothing(t *testing.T) {
 	t.Parallel()
 	texts := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\x1b[31m\a\r\n\t\x7f\u009b\u202e\u2066"))))
@@ -87,7 +87,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// A transcript must also show tool calls. Otherwise a message that consists only of calls would seem empty.
+// A transcript must also show tool calls. Otherwise a message of the model that consists only of tool calls would seem empty.
 func TestTranscriptTellsOfTools(t *testing.T) {
 	t.Parallel()
 	var entries []chat.Entry

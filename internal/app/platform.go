@@ -138,12 +138,12 @@ func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Log
 	panic("app: no adapter for platforms of kind " + e.Kind)
 }
 
-// minPause is the minimum pause between messages that no person has written, such as those of Home Assistant. minPause
+// minPause is the minimum time that Home Assistant, whose messages no person has written, must wait after each answer. minPause
 // is used if the configuration does not limit turns. A model call every two seconds is enough for any house.
 const minPause = 2 * time.Second
 
-// pause returns how long Home Assistant, whose messages no person has written, must wait after each answer. With this
-// pause, it never reaches the configured limit of turns per minute.
+// pause returns how long Home Assistant, whose messages no person has written, must wait after each answer. Because of this
+// pause, Home Assistant never reaches the configured limit of turns per minute.
 func pause(l config.AccessLimits) time.Duration {
 	if l.TurnsPerMinute == 0 {
 		return minPause

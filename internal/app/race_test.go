@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// packagesOf returns the output of tools/packages.sh. The Makefile uses this script to decide how each package is
-// tested.
+// packagesOf returns the output of tools/packages.sh. The Makefile uses tools/packages.sh to decide how each package is tested.
 func packagesOf(t *testing.T, kind ...string) (list []string) {
 	t.Helper()
 	script := filepath.Join("..", "..", "tools", "packages.sh")
@@ -27,8 +26,8 @@ func packagesOf(t *testing.T, kind ...string) (list []string) {
 	return list
 }
 
-// concurrency describes the first part of a file that is concurrent code or suggests it. If nothing does, concurrency
-// returns "".
+// concurrency describes the first construct in a file that is concurrent, or that suggests that the file contains concurrent
+// code. If a file contains nothing of this kind, concurrency returns "".
 func concurrency(f *ast.File) (found string) {
 	for _, i := range f.Imports {
 		switch name, _ := strconv.Unquote(i.Path.Value); name {

@@ -60,7 +60,7 @@ func (a *App) newParts(c *config.Config) (*parts, error) {
 	return p, nil
 }
 
-// close closes the connections of the adapters in p that others does not contain.
+// close closes the connections of the adapters that p contains and others does not.
 func (p *parts) close(others *parts) {
 	for name, one := range p.adapters {
 		if others == nil || others.adapters[name].account != one.account {
@@ -104,7 +104,7 @@ func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded,
 		a.log.Info("configuration was reloaded", slog.String("config", done.Config), slog.Any("changes", done.Changes))
 	}
 	for _, w := range done.Warnings {
-		a.log.Warn(w) //nolint:sloglint // the sentence is the message
+		a.log.Warn(w) //nolint:sloglint // the whole warning is the log message
 	}
 	supervisor.reloaded("")
 	return done, nil
@@ -132,7 +132,7 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 	if err := errors.Join(c.CheckRun(), c.CheckReload(before.config)); err != nil {
 		return done, err
 	}
-	next, err := a.newParts(c) //nolint:contextcheck // its goroutines end with the daemon, not with ctx
+	next, err := a.newParts(c) //nolint:contextcheck // goroutines that newParts starts end with the daemon, not with ctx
 	if err != nil {
 		return done, err
 	}
@@ -145,15 +145,15 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 		next.close(before)
 		return done, err
 	}
-	a.replace(before, next) //nolint:contextcheck // its goroutines end with the daemon, not with ctx
+	a.replace(before, next) //nolint:contextcheck // goroutines that replace starts end with the daemon, not with ctx
 	if own {
 		a.ownConfig = c
 	}
 	return done, nil
 }
 
-// load parses the passed configuration. If passed is nil, load instead reads the daemon's own file again, and own is
-// true.
+// load parses the configuration in the parameter passed. If the parameter passed is nil, load instead reads the daemon's own
+// file again, and the result own is true.
 func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error) {
 	switch {
 	case passed != nil:
@@ -167,7 +167,8 @@ func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error
 	}
 }
 
-// openNew opens the addresses of next that before does not use. undo closes them again.
+// openNew opens the addresses that the parts next use and the parts before do not. The returned function undo closes these
+// addresses again.
 func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
 	var opened []interface{ Abandon() }
 	undo = func() {
@@ -202,8 +203,8 @@ func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), er
 	return undo, tryAddresses(ctx, before.config, next.config)
 }
 
-// tryAddresses checks whether adapters will be able to listen on the addresses that are new in next. An adapter opens
-// its address only when it begins to receive, and an error would then come too late.
+// tryAddresses checks whether adapters will be able to listen on the addresses that next contains and before does not. An
+// adapter opens its address only when it begins to receive messages; an error would then come after the reload.
 func tryAddresses(ctx context.Context, before, next *config.Config) error {
 	known := before.Listens()
 	for _, l := range next.Listens() {
@@ -216,13 +217,13 @@ func tryAddresses(ctx context.Context, before, next *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.Key, err)
 		}
-		_ = listener.Close() // the only purpose was to see whether the address is free
+		_ = listener.Close() // the listener was opened only to see whether the address is free
 	}
 	return nil
 }
 
-// replace makes next the current parts, and stops the elements of before that next does not contain. The gateway must
-// already use the options of next.
+// replace makes next the current parts, and stops those elements of the parts before that next does not contain. When replace
+// is called, the gateway must already use the options of next.
 func (a *App) replace(before, next *parts) {
 	if next.answerer != before.answerer {
 		a.countHolders(next.answerer.servers, 1)

@@ -42,8 +42,8 @@ type Replica struct {
 	Chats     int       `json:"chats"`       // number of chats that the replica owns
 }
 
-// reserve locks a state directory, so that no other daemon uses the same one. If the directory can't be used, reserve
-// only logs a warning: the store is in a database, so the daemon also works without the directory.
+// reserve locks a state directory, so that no other daemon uses the same one. If the directory can't be used, reserve only logs
+// a warning: in this case the store is in a database, so the daemon also works without the directory.
 func (a *App) reserve(dir string) error {
 	release, err := store.Reserve(dir)
 	switch {
@@ -57,7 +57,7 @@ func (a *App) reserve(dir string) error {
 	return nil
 }
 
-// If the store can be shared, share prepares this daemon for using it together with other daemons.
+// If the store can be shared, share prepares this daemon for using the store together with other daemons.
 func (a *App) share(kept keptStore, dir string) error {
 	shared, ok := kept.(gateway.Replicas)
 	if !ok {
@@ -67,8 +67,8 @@ func (a *App) share(kept keptStore, dir string) error {
 	if err != nil {
 		return err
 	}
-	// A terminal talks to the daemon on the same machine. So each daemon has its own endpoint for terminals, whose
-	// name stays the same after a restart.
+	// A terminal talks to the daemon on its own machine. So each daemon has its own endpoint for terminals, and the name of this
+	// endpoint stays the same after a restart.
 	a.shared, a.cli = shared, chat.EndpointID(fmt.Sprintf("%s@%s-%.6s", terminal.Endpoint, hostName(), name))
 	return nil
 }
@@ -93,8 +93,8 @@ func (a *App) self() chat.Replica {
 	return chat.Replica{Name: fmt.Sprintf("%s pid %d", hostName(), os.Getpid()), Version: a.options.version()}
 }
 
-// operators returns the endpoint of conversations in terminals, because everybody who uses it is an operator. If there
-// is no endpoint for terminals, operators returns "".
+// operators returns the endpoint of conversations in terminals. Everybody who uses this endpoint is an operator. If there is no
+// endpoint for terminals, operators returns "".
 func (a *App) operators() chat.EndpointID {
 	if a.options.Terminal == nil {
 		return ""
@@ -162,8 +162,8 @@ func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	return now
 }
 
-// adminWithoutDaemon returns the operations for a command that has opened the store itself. If the store can be
-// shared, daemons may be using it, so the operations also make these daemons stop the affected turns. Otherwise no
+// adminWithoutDaemon returns the operations for a command that has opened the store itself. If the store can be shared, daemons
+// may be using it, so the returned operations also make these daemons stop the affected turns. If the store can't be shared, no
 // daemon is using it, because this process has locked it.
 func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	l := &localAdmin{store: s, policy: policy}

@@ -57,8 +57,8 @@ func replicaApp(t *testing.T, s *farStore, version string) *App {
 	return a
 }
 
-// The store becomes unreachable and reachable again. The daemon must report that it is ready only while it can renew
-// its lease. The check for hanging parts must succeed all the time.
+// The store becomes unreachable and reachable again. The daemon must report that it is ready only while it can renew its lease.
+// The check for hanging parts must succeed even while the store is unreachable.
 func TestReadyWithALease(t *testing.T) {
 	states := heard(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestReadyWithALease(t *testing.T) {
 		s.away.Store(false)
 		time.Sleep(2 * time.Second)
 		wants(admin.Ready, "")
-		for range 5 { // while it waits, the daemon sends one message every ten seconds
+		for range 5 { // while the daemon waits, it sends one message every ten seconds
 			if got := <-states; got != "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=joining the other daemons" {
 				t.Errorf("without a lease it told %q", got)
 			}
@@ -147,7 +147,7 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 	})
 }
 
-// The list of replicas must show which daemons are stopping, and which daemons run other endpoints than the rest.
+// The list of replicas must show which daemons are stopping, and which daemons run other endpoints than the other daemons.
 func TestReplicasThatDiffer(t *testing.T) {
 	t.Parallel()
 	out := &strings.Builder{}
@@ -174,8 +174,8 @@ func TestReplicasThatDiffer(t *testing.T) {
 	}
 }
 
-// The store refuses a tool's call because the daemon's lease has ended. The tool must not return a result to the model
-// before the turn has ended, and the daemon must register for a new lease.
+// The store refuses a tool's call because the daemon's lease has ended. The tool must not return a result to the model before
+// the turn has ended, and the daemon must register for a new lease.
 func TestFactsWithoutALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestFactsWithoutALease(t *testing.T) {
 		var log strings.Builder
 		f := facts{store: lostFacts{s}, log: slog.New(slog.NewTextHandler(&log, nil)), checkLease: a.gateway.CheckLease}
 		turn, endTurn := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, endTurn) // ends the turn, as the gateway would
+		time.AfterFunc(time.Second, endTurn) // endTurn ends the turn, as the gateway would
 		if _, err := f.Add(turn, "tg:user:1", "likes tides"); !errors.Is(err, context.Canceled) || log.Len() > 0 {
 			t.Errorf("got %v, and the log %q", err, &log)
 		}
@@ -203,14 +203,16 @@ func TestFactsWithoutALease(t *testing.T) {
 	})
 }
 
-// lostFacts is a store whose method Remember reports that the lease has ended. The daemon has not noticed this before.
+// lostFacts is a store whose method Remember reports that the lease has ended. The daemon has not noticed before that its lease
+// has ended.
 type lostFacts struct{ *farStore }
 
 func (lostFacts) Remember(context.Context, chat.Person, string, int) (chat.Remembered, error) {
 	return chat.Remembered{}, chat.ErrLost
 }
 
-// A daemon's endpoint for terminals must keep its name after a restart. Two daemons must have different names for it.
+// A daemon's endpoint for terminals must keep its name after a restart. Two daemons must have different names for their
+// endpoints for terminals.
 func TestEndpointOfATerminal(t *testing.T) {
 	t.Parallel()
 	name := func(dir string) chat.EndpointID {

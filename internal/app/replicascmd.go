@@ -14,8 +14,7 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrNoPlace means that the running daemon has no lease. ShowReplicas writes the replicas before it returns this
-// error.
+// ErrNoPlace means that the running daemon has no lease. ShowReplicas writes the list of replicas before it returns ErrNoPlace.
 var ErrNoPlace = errors.New("the daemon has no lease on the store")
 
 const notShared = "This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
@@ -72,8 +71,8 @@ func writeReplicas(o Output, r Replicas) error {
 	return o.table(rows...)
 }
 
-// remarks returns what else an operator should know about a replica, for example that it runs other endpoints than
-// another replica.
+// remarks returns what else an operator should know about a replica, for example that this replica runs other endpoints than
+// another one.
 func (r Replicas) remarks(one Replica) (list []string) {
 	if one.ID == r.Self {
 		list = append(list, "this daemon")
@@ -89,7 +88,7 @@ func (r Replicas) remarks(one Replica) (list []string) {
 	return list
 }
 
-// ownerRow says which replica answers in a chat. Scripts read it as JSON.
+// ownerRow says which replica answers in a chat. Scripts read an ownerRow as JSON.
 type ownerRow struct {
 	Replica int64  `json:"replica"`
 	Name    string `json:"name"`

@@ -26,8 +26,8 @@ const demoPerson = 1001
 const (
 	// quietTime is how long the chat must stay unchanged before Say checks whether the reply is complete.
 	quietTime = 1500 * time.Millisecond
-	// finalTimeout is how long Say waits for the finished reply after the model has written its answer. Rate limits
-	// may delay the reply.
+	// finalTimeout is how long Say waits for the finished reply after the model has written its answer. Rate limits may delay the
+	// end of the reply.
 	finalTimeout = 10 * time.Second
 )
 
@@ -66,7 +66,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 				printed++
 			}
 		case <-still.C:
-			if d.ended(began, asked) && printed >= d.shown(asked).changes { // otherwise more events follow
+			if d.ended(began, asked) && printed >= d.shown(asked).changes { // otherwise more events may follow
 				return d.checkFinal(w, asked)
 			}
 		}
@@ -97,7 +97,7 @@ func (d *Demo) request() openai.Request {
 	return list[len(list)-1]
 }
 
-// ended reports whether the reply is complete, or has not become complete within finalTimeout.
+// ended reports whether the reply is complete, or whether finalTimeout has passed before it became complete.
 func (d *Demo) ended(began time.Time, asked int) bool {
 	r := d.request()
 	if r.ID == 0 {

@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// sessionRow describes a session. Scripts read it as JSON.
+// sessionRow describes a session. Scripts read a sessionRow as JSON.
 type sessionRow struct {
 	Conversation string     `json:"conversation"`
 	Messages     int        `json:"messages"`
@@ -74,7 +74,7 @@ func sessionRows(list []store.SessionInfo) []sessionRow {
 	return rows
 }
 
-// transcript is the stored data of a conversation. Scripts read it as JSON.
+// transcript is the stored data of a conversation. Scripts read a transcript as JSON.
 type transcript struct {
 	Conversation string              `json:"conversation"`
 	Model        string              `json:"model"`
@@ -92,7 +92,7 @@ type transcriptMessage struct {
 	Images     int       `json:"images"`
 	Tool       string    `json:"tool,omitempty"`  // role tool: the tool that returned this result
 	Calls      []call    `json:"calls,omitempty"` // tool calls of the model
-	Summarized bool      `json:"summarized"`      // the model gets a summary instead of this message
+	Summarized bool      `json:"summarized"`      // the model gets a summary in place of this message
 }
 
 // call is a model's call of a tool.

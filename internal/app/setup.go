@@ -18,8 +18,8 @@ import (
 	"telex/internal/config"
 )
 
-// SetupOptions contains the options of Setup. Setup asks for each value that is missing. If Silent is set, Setup uses
-// the default instead.
+// SetupOptions contains the options of Setup. Setup asks for each value that the options do not contain. If Silent is set,
+// Setup asks nothing and uses the defaults of missing values.
 type SetupOptions struct {
 	File      string // the configuration file to create; empty: config.yaml, or /etc/telex/config.yaml for the service
 	Platforms []string
@@ -48,7 +48,7 @@ const (
 	defaultBaseURL = "https://api.openai.com/v1"
 	defaultModel   = "gpt-5-mini"
 	modelKeyEnv    = "OPENAI_API_KEY"
-	maxTries       = 3 // how often setup asks a question whose answers turn out to be wrong
+	maxTries       = 3 // how often setup asks a question whose answers turn out to be wrong, before it gives up
 )
 
 // setup asks the questions and writes the files.
@@ -61,9 +61,9 @@ type setup struct {
 	codes bool // people who are not in Allow get a pairing code
 }
 
-// Setup asks for the platforms and the model, and checks the answers with the platforms' and the model's servers. If
-// the servers accept them, Setup writes a configuration file, and secret files that only their owner can read. Setup
-// overwrites no file. If Service is set, Setup also installs the service.
+// Setup asks for the platforms and the model, and checks the answers with the platforms' and the model's servers. If the
+// servers accept the answers, Setup writes a configuration file, and secret files that only their owner can read. If a file
+// already exists, Setup does not overwrite it. If Service is set, Setup also installs the service.
 func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) error {
 	s := &setup{o: o, env: env, out: out, in: bufio.NewReader(o.In)}
 	if s.o.File == "" {
@@ -93,8 +93,8 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// answered reports whether the command line contains answers to Setup's questions. If so, the person wants a new
-// configuration.
+// answered reports whether the command line contains answers to Setup's questions. If the command line contains answers, the
+// person wants a new configuration.
 func (s *setup) answered() bool {
 	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment
 }
@@ -321,8 +321,8 @@ func (s *setup) write(context.Context) error {
 	return s.out.line("%s: written; the secrets are in %s", s.o.File, filepath.Join(filepath.Dir(s.o.File), config.SecretsDir))
 }
 
-// write writes a draft to the configuration file path, and its secrets to files in a directory beside it. Only the
-// owner can read these files. write fails if the configuration file already exists.
+// write writes a draft to the configuration file path, and its secrets to files in a directory beside it. Only the owner can
+// read the configuration file and the secret files. write fails if the configuration file already exists.
 func (d *draft) write(path string) error {
 	dir := filepath.Join(filepath.Dir(path), config.SecretsDir)
 	secrets := d.secrets()

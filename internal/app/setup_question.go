@@ -13,7 +13,7 @@ type question struct {
 	text          string
 	flagValue     string // the answer on the command line; empty: there is none
 	defaultAnswer string // the answer if the person just presses Enter; empty: there is none
-	how           string // the way to give the answer if Setup asks no questions
+	how           string // how the person can give the answer if Setup asks no questions
 	secret        bool
 	optional      bool
 }
@@ -61,8 +61,8 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	return "", fmt.Errorf("%s: no answer", q.text)
 }
 
-// read reads one answer, and returns earlier if ctx ends. Reading from a terminal can't be interrupted, so in this
-// case the goroutine that reads stays until the process ends.
+// read reads one answer, and returns earlier if ctx ends. Reading from a terminal can't be interrupted, so if ctx ends, the
+// goroutine that reads stays until the process ends.
 func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	type answer struct {
 		text string

@@ -20,8 +20,8 @@ import (
 
 const (
 	serviceConfig = "/etc/telex/config.yaml"
-	// unitFile and programFile are where setup installs the systemd unit and the program. A deb or rpm package
-	// installs the unit in /usr/lib and the program in /usr/bin instead.
+	// unitFile and programFile are where setup installs the systemd unit and the program. A deb or rpm package instead installs
+	// the unit in /usr/lib and the program in /usr/bin.
 	unitFile    = "/etc/systemd/system/telex.service"
 	packageUnit = "/usr/lib/systemd/system/telex.service"
 	programFile = "/usr/local/bin/telex"
@@ -108,9 +108,9 @@ func (s *setup) install(ctx context.Context) error {
 // service's log.
 const connectTime = 10 * time.Second
 
-// awaitEndpoints waits until each platform has responded to the daemon, but no longer than connectTime, and returns
-// the state of the endpoints. If setup can't reach the daemon, awaitEndpoints returns nothing, because setup has
-// succeeded nevertheless: the service runs.
+// awaitEndpoints waits until each platform has responded to the daemon, but no longer than connectTime, and returns the state
+// of the endpoints. If setup can't reach the daemon, awaitEndpoints returns nothing. This is not an error, because the service
+// runs nevertheless.
 func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
@@ -166,7 +166,7 @@ func (s *setup) journal(ctx context.Context) error {
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", lines...).Output()
 	if err != nil {
-		return nil // no error, because the service can run on a machine without a journal
+		return nil // not an error, because the service can run on a machine without a journal
 	}
 	return s.out.line("%s", bytes.TrimSpace(out))
 }

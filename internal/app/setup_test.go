@@ -128,8 +128,8 @@ func TestSetupAsksNothing(t *testing.T) {
 	}
 }
 
-// With --secrets=environment, Setup must write no secret to a file. The configuration must contain the names of the
-// environment variables instead.
+// If Setup is told to leave secrets in the environment (--secrets=environment), it must write no secret to a file. The
+// configuration must contain the names of the environment variables instead.
 func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -167,7 +167,7 @@ func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	}
 }
 
-// Setup must not insist on an API key for a local model, but must do so for the default provider.
+// Setup must accept a local model without an API key, but must insist on a key for the default provider.
 func TestSetupWithoutAKey(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)

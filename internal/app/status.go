@@ -29,8 +29,8 @@ func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	return &adminServer{Server: s}, err
 }
 
-// serveAdmin opens the admin address and starts its server. When the daemon stops, the admin server stops last, so
-// that operators can watch a shutdown that takes a while.
+// serveAdmin opens the admin address and starts its server. When the daemon stops, the admin server stops last, so that
+// operators can watch the shutdown, which may take a while.
 func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	if p.admin == nil {
 		return nil
@@ -42,8 +42,8 @@ func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	return err
 }
 
-// openAdmin opens the admin address. If the default address can't be opened, the daemon runs without an admin server;
-// a configured address must work.
+// openAdmin opens the admin address. If the default address can't be opened, the daemon runs without an admin server. If a
+// configured address can't be opened, openAdmin fails.
 func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	err := p.admin.Open(ctx)
 	if err == nil || !slices.ContainsFunc(p.config.Listens(), func(l config.Listen) bool { return l.Optional }) {
@@ -54,7 +54,7 @@ func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// readiness returns the response of /readyz. The endpoint for terminals does not influence it.
+// readiness returns the response of /readyz. The endpoint for terminals does not influence this response.
 func (a *App) readiness() admin.Readiness {
 	r := admin.Readiness{Status: admin.Ready}
 	o := a.gateway.Overview()

@@ -13,7 +13,8 @@ import (
 	"telex/internal/config"
 )
 
-// DaemonStatus is the state of a running daemon. Scripts read it as JSON. DaemonStatus contains no texts of messages.
+// DaemonStatus is the state of a running daemon. Scripts read a DaemonStatus as JSON. DaemonStatus contains no texts of
+// messages.
 type DaemonStatus struct {
 	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`
@@ -49,8 +50,8 @@ type ConversationStatus struct {
 	Parked       int        `json:"parked"` // number of replies that are delivered in the background
 }
 
-// ErrNotWell means that a part of the daemon hangs, or that an endpoint has stopped permanently. ShowStatus writes the
-// status before it returns this error.
+// ErrNotWell means that a part of the daemon hangs, or that an endpoint has stopped permanently. ShowStatus writes the daemon's
+// status before it returns ErrNotWell.
 var ErrNotWell = errors.New("the daemon is not well")
 
 // daemonStatus returns the response for the field status of control.

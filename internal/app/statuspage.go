@@ -31,8 +31,8 @@ const (
 	pastConversations = 15
 	// maxReplies is the maximum number of active conversations on the page.
 	maxReplies = 50
-	// maxText is the maximum number of characters that the page shows of a text. The page shows only the end of a
-	// longer text.
+	// maxText is the maximum number of characters that the page shows of a text. If a text is longer than maxText, the page shows
+	// only its end.
 	maxText = 4000
 )
 
@@ -69,8 +69,8 @@ func (p *statusPage) status(ctx context.Context) admin.Status {
 	return s
 }
 
-// endpointStatus returns the state of an endpoint, with everything that the gateway reports about it. The gateway
-// reports nothing about API servers.
+// endpointStatus returns the state of an endpoint, with everything that the gateway reports about it. The gateway reports
+// nothing about API servers, because they are not its endpoints.
 func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
 	s := admin.EndpointStatus{Endpoint: e, Network: "API server"}
 	for _, is := range o.Endpoints {
@@ -98,7 +98,7 @@ func limitName(u budget.Use) string {
 	return fmt.Sprintf("calls in %s", u.Limit.Window)
 }
 
-// blockName returns a name of a rate-limit block's scope, for people.
+// blockName returns a readable name of the scope in which a platform refuses calls after a rate limit was exceeded.
 func blockName(b chat.Block) string {
 	if b.Scope == chat.ScopeEndpoint {
 		return "of this bot"

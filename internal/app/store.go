@@ -40,7 +40,7 @@ type storeReader interface {
 // ErrDatabase means that a command supports only stores in a file, but the store is a database.
 var ErrDatabase = errors.New("the store is a PostgreSQL database")
 
-// location says where the store is. An operator's commands use it to open the store.
+// location says where the store is. An operator's commands use a location to open the store.
 type location struct {
 	dir string // the state directory; the path of the daemon's socket depends on it
 	dsn config.DSN
@@ -59,8 +59,8 @@ func locate(env config.Env) (location, error) {
 // file returns the path of the store's file. Call file only if the store is an SQLite file.
 func (l location) file() string { return store.File(l.dir) }
 
-// fileOnly fails with ErrDatabase if the store is a PostgreSQL database. The error's text contains instead, which says
-// what the operator can do instead of using the command.
+// fileOnly fails with ErrDatabase if the store is a PostgreSQL database. The error's text contains the parameter instead, which
+// says what the operator can do in place of the command.
 func (l location) fileOnly(instead string) error {
 	if l.dsn.IsSQLite() {
 		return nil
@@ -96,9 +96,8 @@ func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	return at.read(ctx)
 }
 
-// write opens the store for writing and updates its schema. If the store is a file and a daemon uses it, write fails
-// with store.ErrLocked. If the store is a database, daemons may use it at the same time, and get signals about
-// changes.
+// write opens the store for writing and updates its schema. If the store is a file and a daemon uses this file, write fails
+// with store.ErrLocked. If the store is a database, daemons may use it at the same time, and get signals about changes.
 func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
@@ -170,9 +169,9 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 // reconnectPause is how long a daemon that starts waits between two attempts to reach the database.
 const reconnectPause = 2 * time.Second
 
-// openDatabase opens a store in a PostgreSQL database. If daemon is true, openDatabase waits until the database can be
-// reached. The watchdog does not check the database. If the database can't be reached, restarting the daemon would not
-// help, and each call to the database has a time limit.
+// openDatabase opens a store in a PostgreSQL database. If daemon is true, openDatabase waits until the database can be reached.
+// The watchdog does not check the database connection. If the database can't be reached, restarting the daemon would not help.
+// A watchdog is not needed either, because each call to the database has a time limit.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")

@@ -14,7 +14,8 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrDamaged means that the store is damaged or at risk. CheckStore writes the problems before it returns this error.
+// ErrDamaged means that the store is damaged or at risk. CheckStore writes the problems that it has found before it returns
+// ErrDamaged.
 var ErrDamaged = errors.New("the store is damaged or at risk")
 
 // BackupStore copies the store in the state directory of env to a new file, and writes where the file is. A daemon may
@@ -99,8 +100,8 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
 }
 
-// restoreDir is like stateDir, but also returns the directory of the systemd service if this directory contains no
-// store yet, as on a new machine.
+// restoreDir is like stateDir, but also returns the directory of the systemd service if that directory contains no store yet,
+// as on a new machine.
 func restoreDir(env config.Env) (string, error) {
 	dir, err := stateDir(env)
 	if !namesState(env) && (err != nil || !exists(store.File(dir))) && exists(serviceStateDir) {
@@ -109,9 +110,9 @@ func restoreDir(env config.Env) (string, error) {
 	return dir, err
 }
 
-// MigrateStore updates the schema of the store, as a daemon does when it starts. If the store is a file, no daemon may
-// use the file. If the store is a database, daemons that can use the new schema may run. If a daemon runs that can't
-// use the new schema, MigrateStore fails with store.ErrLocked.
+// MigrateStore updates the schema of the store, as a daemon does when it starts. If the store is a file, no daemon may use the
+// file. If the store is a database, daemons that can use the new schema may run. If a daemon that can't use the new schema is
+// running, MigrateStore fails with store.ErrLocked.
 func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -135,8 +136,8 @@ func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	return o.line("%s: schema %d, which is the newest", report.Path, report.Schema)
 }
 
-// CopyStore copies the SQLite store in the state directory of env to the configured database, which must be empty. No
-// daemon may use the file or the database. CopyStore does not change the file.
+// CopyStore copies the SQLite store in the state directory of env to the configured database, which must be empty. No daemon
+// may use the file or the database. CopyStore does not change the SQLite file.
 func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {

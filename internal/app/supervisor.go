@@ -15,8 +15,8 @@ import (
 // watchdogShare is how many notifications the method watch sends to systemd in each watchdog interval.
 const watchdogShare = 3
 
-// maxCheck is how long the check for hanging parts may wait for the store. If the check itself has still not returned
-// lateCheck later, watch logs an error.
+// maxCheck is how long the check for hanging parts may wait for the store. If the check itself has still not returned when
+// lateCheck has passed after maxCheck, watch logs an error.
 const (
 	maxCheck  = 5 * time.Second
 	lateCheck = time.Second
@@ -35,8 +35,8 @@ func newSupervisor(log *slog.Logger) supervisor { return supervisor{log: log} }
 func (s supervisor) ready()    { s.send(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.send(daemon.SdNotifyStopping) }
 
-// reloading reports to systemd that a reload begins. The message contains the current time, from which systemd knows
-// that this is not an earlier reload.
+// reloading reports to systemd that a reload begins. The message contains the current time, so that systemd can distinguish
+// this reload from an earlier one. https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
 func (s supervisor) reloading() {
 	state := daemon.SdNotifyReloading
@@ -82,8 +82,8 @@ func notify(state string) error {
 	return nil
 }
 
-// Once the daemon has started, watch calls alive again and again, and notifies systemd's watchdog each time alive
-// returns no error. If the notifications stop, systemd restarts the daemon.
+// Once the daemon has started, watch calls the function alive again and again. Each time alive returns no error, watch notifies
+// systemd's watchdog. If the watchdog notifications stop, systemd restarts the daemon.
 func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func(context.Context) error) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -133,9 +133,9 @@ const (
 	extendBy       = 60 * time.Second
 )
 
-// Until done is called, starting tells systemd regularly that the daemon is still starting. Otherwise systemd could
-// end the start, because a step such as checking a large store may take longer than systemd's timeout. what is the
-// name of the slow step, which starting logs once.
+// Until done is called, starting tells systemd regularly that the daemon is still starting. Otherwise systemd could end the
+// start, because a step such as checking a large store may take longer than systemd's timeout. The parameter what is the name
+// of the slow step, which starting logs once.
 func (s supervisor) starting(ctx context.Context, what string) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -34,8 +34,8 @@ func (l *watchedLog) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// The service manager can't be reached, and the watchdog interval is invalid. The daemon must log this and continue.
-// Other tests, which start whole processes, check the notifications.
+// The service manager can't be reached, and the watchdog interval is invalid. The daemon must log these two problems and
+// continue. Other tests, which start whole processes, check that the notifications arrive.
 func TestServiceManagerThatDoesNotListen(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("WATCHDOG_USEC", "soon")

@@ -26,8 +26,8 @@ func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agen
 	return tool.Join(boxes...), nil
 }
 
-// newMCP returns a client of these MCP servers. Clients that share the channel large read large messages only one at a
-// time, to limit the memory that this needs.
+// newMCP returns a client of these MCP servers. Clients that get the same channel large read large messages only one at a time,
+// to limit the memory for such messages.
 func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp.Client, error) {
 	var servers []mcp.Server
 	for _, s := range configured {
@@ -43,8 +43,7 @@ func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp
 	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper, Large: large})
 }
 
-// home returns the options of the tools for Home Assistant. If no Home Assistant is configured, they have the zero
-// value.
+// home returns the options of the tools for Home Assistant. If no Home Assistant is configured, home returns the zero value.
 func home(c *config.Config, o Options) tool.HomeOptions {
 	h := c.Home()
 	if h == nil {

@@ -25,8 +25,8 @@ func usageDimensions() []store.UsageBy {
 	return []store.UsageBy{store.ByDay, store.ByPerson, store.ByConversation, store.ByModel}
 }
 
-// ParseUsage parses the options of telex usage. since is empty, a date, or a duration before now. A date means
-// midnight in the machine's time zone. by lists the dimensions by which usage is grouped; nil means all dimensions.
+// ParseUsage parses the options of telex usage. since is empty, a date, or a duration before now. A date means midnight in the
+// machine's time zone. The parameter by lists the dimensions by which usage is grouped; nil means all dimensions.
 func ParseUsage(since string, by []string, now time.Time) (UsageOptions, error) {
 	o := UsageOptions{until: now, by: usageDimensions()}
 	if since != "" {
@@ -79,7 +79,7 @@ func parseSince(since string, now time.Time) (time.Time, error) {
 	return from, nil
 }
 
-// usageReport is the result of telex usage. Scripts read it as JSON.
+// usageReport is the result of telex usage. Scripts read a usageReport as JSON.
 type usageReport struct {
 	Since *time.Time      `json:"since"` // null: all stored usage
 	Until time.Time       `json:"until"`
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers formats the numbers of a row. numbers marks the numbers if they contain estimates.
+// numbers formats the numbers of a row. If the numbers contain estimates, numbers says so.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {

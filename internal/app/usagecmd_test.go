@@ -68,7 +68,8 @@ func TestParseUsage(t *testing.T) {
 	}
 }
 
-// bill returns an account with two rows, grouped by person and day, and the options that lead to it.
+// bill returns an account with two rows, grouped by person and day, and the options with which telex usage produces such an
+// account.
 func bill() (UsageOptions, store.Account) {
 	o := UsageOptions{until: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), by: []store.UsageBy{store.ByPerson, store.ByDay}}
 	sure := chat.Used{Usage: chat.Usage{Prompt: 100, Cached: 20, Completion: 30, Reasoning: 4, Calls: 2}, Turns: 1}
@@ -93,7 +94,7 @@ telegram:user:-    2026-03-01  1      2      100     20      30          4
 telegram:user:[31m5  2026-03-02  1      1      ~7      0       ~8          0
 TOTAL                          2      3      ~107    20      ~38         4
 `
-	fold := func(s string) string { // makes the widths of columns irrelevant
+	fold := func(s string) string { // folds white space, so that the widths of columns do not matter
 		var lines []string
 		for line := range strings.Lines(strings.TrimSpace(s)) {
 			lines = append(lines, strings.Join(strings.Fields(line), " "))

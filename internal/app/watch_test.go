@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// heard plays the service manager. The returned channel delivers the messages that the daemon sends to it.
+// heard plays the role of the service manager. The returned channel delivers the messages that the daemon sends to the service
+// manager.
 func heard(t *testing.T) <-chan string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -37,14 +38,14 @@ func heard(t *testing.T) <-chan string {
 		}
 	}()
 	t.Cleanup(func() {
-		_ = conn.Close() // ignore the error: nothing was written
+		_ = conn.Close() // ignore the error of Close: nothing was written
 		<-done
 	})
 	return states
 }
 
-// A part of the daemon hangs for a while. Meanwhile the watchdog must get no notification, and the log must say which
-// part hangs. When the part continues, the notifications must continue too.
+// A part of the daemon hangs for a while. Meanwhile the watchdog must get no notification, and the log must say which part
+// hangs. When the part no longer hangs, the notifications must continue.
 func TestWatchdogIsNotToldOfAHang(t *testing.T) {
 	states := heard(t)
 	t.Setenv("WATCHDOG_USEC", "300000")

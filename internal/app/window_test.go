@@ -36,7 +36,7 @@ func (v *visit) answers() (texts []string) {
 
 const ada = 1001
 
-// ask runs the daemon with the shortest possible configuration, with more appended to it, and asks a question.
+// ask runs the daemon with the shortest possible configuration, to which it appends the parameter more, and asks a question.
 func (v *visit) ask(t *testing.T, o openai.Options, model, more, question string) {
 	t.Helper()
 	net := hosts{"telegram.test": memnet.Listen(), "model.test": memnet.Listen()}
@@ -98,8 +98,8 @@ func TestShortestConfiguration_smallWindow(t *testing.T) {
 	}
 }
 
-// No maximum length of an answer is configured, so requests must not limit it. If the model's own limit ends an
-// answer, people must see a line that says so.
+// No maximum length of an answer is configured, so requests must not limit it. If an answer ends because of the model's own
+// limit, people must see a line that says so.
 func TestShortestConfiguration_noCap(t *testing.T) {
 	for _, api := range []string{"chat_completions", "responses"} {
 		synctest.Test(t, func(t *testing.T) {
