@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// answer is a text that the model writes. An answer consists of letters, white space and Markdown characters.
-// Platforms show only the letters unchanged. From the visible letters, the bench can therefore tell exactly how much
-// of the answer a person sees.
+// answer is a text that the model writes. An answer consists of letters, white space and Markdown characters. Platforms may
+// hide the white space and the Markdown characters, but always show the letters. From the visible letters, the bench can
+// therefore tell exactly how much of the answer a person sees.
 type answer struct {
 	text   string
 	letter string // the letters of text, without all other characters
@@ -28,8 +28,8 @@ func newAnswer(text string) answer {
 	return a
 }
 
-// silent reports whether a platform may hide this character of an answer. Such characters do not count when the bench
-// compares texts.
+// silent reports whether a platform may hide this character of an answer. Characters that a platform may hide do not count when
+// the bench compares texts.
 func silent(r rune) bool { return strings.ContainsRune(" \n*`#", r) }
 
 // letters returns the letters of a visible text.

@@ -78,8 +78,8 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	return list, nil
 }
 
-// probe asks the servers in turn for short answers, probes times each. probe records the time to the first token of
-// each answer, except for the first tenth of the answers.
+// probe asks the servers in turn for short answers; the constant probes says how often. probe records the time to the first
+// token of each answer, except for the first tenth of the answers.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
 		for _, v := range servers {
@@ -139,8 +139,8 @@ func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 	return nil
 }
 
-// startStreams begins to read the scenario's streams, which have the numbers from first on. The returned function
-// waits until the streams end, and fills in the number of wrong streams and the age of the tokens on arrival.
+// startStreams begins to read the scenario's streams, and numbers them, beginning with the number first. The returned function
+// waits until the streams end. Then it records how many streams were wrong, and how old the tokens were on arrival.
 func (s scenario) startStreams(ctx context.Context, w *world, url string, first int) func(map[measure]float64) error {
 	if s.api.streams == 0 {
 		return func(map[measure]float64) error { return nil }
@@ -198,8 +198,8 @@ type arrival struct {
 	bytes int
 }
 
-// delays returns how old each piece of text was when it arrived, in ms. written contains the times at which the model
-// wrote the text.
+// delays returns how old each piece of text was when it arrived, in ms. The parameter written contains the times at which the
+// model wrote the text.
 func (a apiStream) delays(written []openai.Mark) []float64 {
 	var list []float64
 	i := 0
@@ -228,7 +228,7 @@ func readStream(ctx context.Context, url, question string) (out apiStream, err e
 	if err != nil {
 		return out, err
 	}
-	defer body.Close() //nolint:errcheck // the body was read to its end, so Close can't fail in a way that matters
+	defer body.Close() //nolint:errcheck // the body was read to its end, so an error of Close has no consequence
 	var text strings.Builder
 	ended := false
 	for lines := bufio.NewScanner(body); lines.Scan(); {
@@ -315,7 +315,7 @@ func copyAnswer(rw http.ResponseWriter, r *http.Request, client *http.Client, mo
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // the body was read
+	defer response.Body.Close() //nolint:errcheck // the body was read, so an error of Close has no consequence
 	rw.Header().Set("Content-Type", response.Header.Get("Content-Type"))
 	rw.WriteHeader(response.StatusCode)
 	flush := http.NewResponseController(rw).Flush

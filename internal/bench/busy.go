@@ -12,9 +12,9 @@ import (
 	"telex/standin/telegram"
 )
 
-// busy is a load without pauses: people ask again as soon as they get an answer, and the model writes each answer
-// without delay. telex makes at most 30 calls a second for each bot, so the load uses many bots. The processor is then
-// the only limit on the number of answers.
+// busy is a load without pauses: people ask again as soon as they get an answer, and the model writes each answer without
+// delay. telex makes at most 30 calls a second for each bot, so the load uses many bots. With many bots, the processor is the
+// only limit on the number of answers.
 type busy struct {
 	people, bots int
 	length       time.Duration
@@ -33,7 +33,7 @@ func atOnce(w *world, tokens int) (answer string, err error) {
 // crowd consists of people who write to the bots of a world, to each bot in turn.
 type crowd struct {
 	bots     []*telegram.Server
-	answered chan int // receives the number of each person who sees the answer
+	answered chan int // receives the number of each person who has seen an answer
 	watching sync.WaitGroup
 }
 
@@ -85,7 +85,7 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	for warm := time.Now().Add(warmUp); missing > 0; {
 		select {
 		case person := <-c.answered:
-			if to.cpu > 0 { // after the measurement, wait only for the last answers, so that the daemons can stop
+			if to.cpu > 0 { // after the measurement, send nothing more and wait only for the last answers, so that the daemons can stop
 				missing--
 				continue
 			}
@@ -116,8 +116,8 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	return nil
 }
 
-// hourly is a load of many conversations. In each conversation, a person writes one message an hour. The field hour is
-// the length of such an hour, which is shorter than a real hour.
+// hourly is a load of many conversations. In each conversation, a person writes one message an hour. The field hour is the
+// length of an hour in this scenario, which is shorter than a real hour.
 type hourly struct {
 	conversations int
 	bots          int // number of bots; telex makes at most 30 calls a second for each of them

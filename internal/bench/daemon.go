@@ -31,8 +31,8 @@ func startDaemon(ctx context.Context, binary string, w *world, interval, slow ti
 		if binary, err = filepath.Abs(binary); err != nil {
 			return nil, err
 		}
-		// With -D, the daemon is a child process of the bench and not of strace. With --seccomp-bpf, strace interrupts only
-		// the daemon's calls of fsync and fdatasync.
+		// With -D, the daemon is a child process of the bench and not of strace. With --seccomp-bpf, strace interrupts only the
+		// daemon's calls of fsync and fdatasync, so other system calls stay fast.
 		binary, args = strace, append([]string{
 			"-D", "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull,
 			"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slow.Microseconds()), "-e", "trace=fsync,fdatasync", binary,

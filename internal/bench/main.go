@@ -1,8 +1,8 @@
-// Command bench measures telex as people would experience it. bench runs the built binary of telex as a process. This
-// process makes its calls over HTTP on loopback to strict imitations of Telegram and of a model provider. The
-// imitations enforce the published limits and record what every person saw and when. bench prints the figures of each
-// scenario with their limits. For comparison, bench also prints the figures of a simple bot (naive).
-// docs/performance.md explains the figures. bench needs Linux, because it reads memory and CPU time from /proc.
+// Command bench measures telex as people would experience it. bench runs the built binary of telex as a process. The process
+// makes its calls over HTTP on loopback to strict imitations of Telegram and of a model provider. The imitations enforce the
+// published limits and record what every person saw and when. bench prints the figures of each scenario with their limits. For
+// comparison, bench also prints the figures of a simple bot (naive). docs/performance.md explains the figures. bench needs
+// Linux, because it reads memory and CPU time from /proc.
 package main
 
 import (

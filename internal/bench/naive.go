@@ -148,7 +148,7 @@ func (n *naive) call(ctx context.Context, method string, params url.Values, resu
 	if err != nil {
 		return err
 	}
-	defer body.Close() //nolint:errcheck // the body was read
+	defer body.Close() //nolint:errcheck // the body was read, so an error of Close has no consequence
 	var answer struct {
 		OK          bool
 		Description string
@@ -180,7 +180,7 @@ func (n *naive) read(ctx context.Context, question string) error {
 	if err != nil {
 		return err
 	}
-	defer body.Close() //nolint:errcheck // the body was read
+	defer body.Close() //nolint:errcheck // the body was read, so an error of Close has no consequence
 	_, err = io.Copy(io.Discard, body)
 	return err
 }
@@ -191,7 +191,7 @@ func (n *naive) stream(ctx context.Context, question string, tokens chan<- strin
 	if err != nil {
 		return err
 	}
-	defer body.Close() //nolint:errcheck // the body was read
+	defer body.Close() //nolint:errcheck // the body was read, so an error of Close has no consequence
 	for lines := bufio.NewScanner(body); lines.Scan(); {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok || data == "[DONE]" {

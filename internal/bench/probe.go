@@ -13,11 +13,11 @@ import (
 // cursor is the text at the end of each preview, both of telex and of the naive loop.
 const cursor = " ▌"
 
-// sampleEvery is the time between two samples of the staleness. The staleness is the age of the oldest token that is
-// not visible.
+// sampleEvery is the time between two samples of the staleness. Staleness is the age of the oldest token that the model has
+// written but that is not visible yet.
 const sampleEvery = 20 * time.Millisecond
 
-// sight is what a person sees of an answer from the time at on, in all messages together.
+// sight describes what a person sees of an answer from a certain time on, in all messages together. The field at is this time.
 type sight struct {
 	at     time.Time
 	bytes  int  // length of the visible beginning of the answer, in bytes
@@ -80,11 +80,11 @@ type story struct {
 	final     time.Duration // time from the last token to the final
 	lost      bool
 	doubled   bool
-	twice     int // how often a change made something visible that is not a beginning of the answer
+	twice     int // how often a change of the messages made a text visible that is not a beginning of the answer
 }
 
-// tell compares what the model wrote with what the person saw. The measurement ends when the complete answer appeared.
-// If the complete answer did not appear, the measurement ends at the time end.
+// tell compares what the model wrote with what the person saw. The measurement ends when the complete answer appeared. If the
+// complete answer did not appear, the measurement ends at the time in the parameter end.
 func tell(a answer, r openai.Request, history []telegram.Message, end time.Time) story {
 	seen := sights(history, a)
 	st := story{tokens: r.Tokens}

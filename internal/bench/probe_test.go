@@ -11,7 +11,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// at returns the time that is ms milliseconds after the beginning.
+// at returns the time that is the given number of milliseconds after the beginning of the test's answer.
 func at(ms int) time.Time {
 	return time.Unix(1_800_000_000, 0).Add(time.Duration(ms) * time.Millisecond)
 }
@@ -72,7 +72,7 @@ func TestAnswerTokens(t *testing.T) {
 	}
 }
 
-// The model writes an answer of four tokens, one every 100 ms. The bot shows them after 150 ms, 250 ms and 400 ms. The
+// The model writes an answer of four tokens, one every 100 ms. The bot shows the tokens after 150 ms, 250 ms and 400 ms. The
 // test compares the measurements of tell with values computed by hand.
 func TestTell(t *testing.T) {
 	t.Parallel()
@@ -93,9 +93,10 @@ func TestTell(t *testing.T) {
 		want    want
 	}{
 		{
-			// The ages in the 20 samples add up to 820 ms. Until 150 ms, nothing is visible, and the ages are 0 to 140 ms (8
-			// samples). From 160 ms on, all written tokens are visible. From 200 ms on, cc is missing, and the ages are 0 to 40
-			// ms (3 samples). From 300 ms on, dd is missing, and the ages are 0 to 80 ms (5 samples).
+			// The staleness in the 20 samples adds up to 820 ms. Until 150 ms, nothing is visible, and the oldest invisible token is 0
+			// to 140 ms old (8 samples). From 160 ms on, all written tokens are visible. From 200 ms on, the token cc is not visible
+			// yet, and the staleness is 0 to 40 ms (3 samples). From 300 ms on, the token dd is not visible yet, and the staleness is 0
+			// to 80 ms (5 samples).
 			"in time",
 			[]telegram.Message{message(0, 150, "aa bb"+cursor, 250, "aa bb cc"+cursor, 400, "aa bb cc dd")},
 			want{final: 100 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.041},
@@ -106,12 +107,12 @@ func TestTell(t *testing.T) {
 			want{final: 100 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.041},
 		},
 		{
-			"cursor taken away later", // from 400 ms on, the whole text is visible, so the ages until 500 ms are 0
+			"cursor taken away later", // from 400 ms on, the whole text is visible, so the staleness until 500 ms is 0
 			[]telegram.Message{message(0, 150, "aa bb"+cursor, 250, "aa bb cc"+cursor, 400, "aa bb cc dd"+cursor, 500, "aa bb cc dd")},
 			want{final: 200 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.82 / 25},
 		},
 		{
-			"never shown", nil, // the age of aa grows from 0 to 980 ms
+			"never shown", nil, // the age of the token aa, which nobody sees, grows from 0 to 980 ms
 			want{frozen: time.Second, mean: 0.49, lost: true},
 		},
 		{

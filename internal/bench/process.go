@@ -69,8 +69,8 @@ type usage struct {
 func (p *process) usage() (usage, error) {
 	proc := filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid))
 	var u usage
-	// Add up the times of the threads, which the kernel reports in nanoseconds. The kernel rounds the time of the whole
-	// process to 10 ms.
+	// Add up the times of the threads, which the kernel reports in nanoseconds. The kernel reports the time of the whole process
+	// only rounded to 10 ms.
 	clocks, err := filepath.Glob(filepath.Join(proc, "task", "*", "schedstat"))
 	if err != nil {
 		return u, err

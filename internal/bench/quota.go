@@ -13,7 +13,7 @@ import (
 // period.
 const cpuPeriod = 20 * time.Millisecond
 
-// limit limits the process to this share of one processor from now on. If share is 0, limit does nothing. limit needs
+// limit limits the process to the given share of one processor from now on. If share is 0, limit does nothing. limit needs
 // root, because it creates a control group.
 func (p *process) limit(share float64) error {
 	if share == 0 {

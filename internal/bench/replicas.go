@@ -13,15 +13,15 @@ import (
 	"telex/internal/store/pgserver"
 )
 
-// replicas are daemons with one configuration on one PostgreSQL database.
+// replicas is a group of daemons that have the same configuration and share one PostgreSQL database.
 type replicas struct {
 	processes []*process
 	database  *pgserver.Server
 	name      string // name of the database
 }
 
-// startReplicas starts the database and n daemons, and waits until all of them share the database. From then on, share
-// limits how much of one processor each daemon may use. If share is 0, there is no limit.
+// startReplicas starts the database and n daemons, and waits until all of them share the database. Once all daemons share the
+// database, startReplicas limits each of them to the given share of one processor. If share is 0, there is no limit.
 func startReplicas(ctx context.Context, binary string, w *world, n int, share float64) (_ *replicas, err error) {
 	r := &replicas{}
 	defer func() {

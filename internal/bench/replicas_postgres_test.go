@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestPostgreSQLReplicas checks that the measurement of several daemons on one database works. The loads of the test
-// are too small for meaningful figures.
+// TestPostgreSQLReplicas checks that the measurement of several daemons on one database works. The test's loads are too small
+// for meaningful figures.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()
 	binary := buildTelex(t)

@@ -44,7 +44,7 @@ const (
 	cpuToCopier    measure = "cpu_to_copier"
 	wrongStreams   measure = "wrong_streams"
 
-	// These figures are about several daemons on one database.
+	// The following figures are about several daemons on one database.
 	stalenessToOne    measure = "staleness_to_one"
 	databaseCPU       measure = "database_cpu_ms_per_1000_tokens"
 	answersPerSecond  measure = "answers_per_second"
@@ -123,8 +123,8 @@ type result struct {
 	Bars     []verdict           `json:"bars,omitempty"`
 }
 
-// verdict contains the limit of a figure, the value of the figure, and whether the value is within the limit. If the
-// scenario measured several numbers of daemons, the value is the worst one.
+// verdict contains the limit of a figure, the value of the figure, and whether the value is within the limit. If the scenario
+// measured several numbers of daemons, the value is the worst of the measured values.
 type verdict struct {
 	bar
 	Value float64 `json:"value"`

@@ -105,7 +105,7 @@ func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) 
 	return list, nil
 }
 
-// worst returns the largest value of a figure.
+// worst returns the largest value that a figure has in the results.
 func worst(list []result, m measure) (value float64, ok bool) {
 	for _, r := range list {
 		if v, has := r.Figures[m]; has {
@@ -224,7 +224,8 @@ func (s scenario) writer(tokens int) func(seed uint64) answer {
 	return func(seed uint64) answer { return plainAnswer(seed, tokens) }
 }
 
-// patience is how long the bench waits until all answers to a load are complete. A later answer counts as lost.
+// patience is how long the bench waits until all answers to a load are complete. An answer that is complete only after this
+// time counts as lost.
 func (s scenario) patience(l load) time.Duration {
 	rate := s.rate
 	if rate == 0 {

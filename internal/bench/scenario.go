@@ -38,14 +38,14 @@ type scenario struct {
 	starts      int             // how often to start the daemon and measure the time until it polls
 	baseline    bool            // the naive loop is measured, too
 	reader      bool            // the reader, which only reads the streams, is measured, too
-	api         apiLoad         // streams of the API server; they run at the same time as the loads, if there are any
+	api         apiLoad         // streams of the API server; if there are loads, the streams run at the same time as the loads
 	replicas    []int           // numbers of daemons on one PostgreSQL database; each number is measured, too
-	busy        busy            // if it is set, it replaces loads
-	hourly      hourly          // if it is set, it replaces loads
+	busy        busy            // if this field is set, it replaces loads
+	hourly      hourly          // if this field is set, it replaces loads
 	bars        []bar
 }
 
-// outage is a time in which the platform refuses all connections. The outage begins when the time after has passed
+// outage is a time in which the platform refuses all connections. The outage begins when the time in the field after has passed
 // since people asked their questions.
 type outage struct{ after, length time.Duration }
 
@@ -75,7 +75,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{
 			name: "one", title: "1 chat, 400 tokens, an edit a second",
-			// The lengths differ, so that the answers do not all end at the same time after an edit.
+			// The lengths of the answers differ, so that the answers do not all end at the same time after an edit.
 			loads: []load{{1, 400}, {1, 415}, {1, 430}}, interval: time.Second, baseline: true, reader: true,
 			bars: []bar{{stalenessMean, 0.60}, {finalLatencies, 2.2}, {cpuToReader, 1.6}},
 		},
@@ -84,7 +84,7 @@ func scenarios() []scenario {
 			loads: []load{{1, 400}, {1, 415}}, interval: time.Second, sync: 100 * time.Millisecond,
 			bars: []bar{{stalenessMean, 0.60}, {shownTwice, 0}},
 		},
-		// At 30 calls/s, sending only the finals of 50 and 150 chats already takes 1.6 and 4.75 s.
+		// At 30 calls per second, sending only the finals of 50 and 150 chats already takes 1.6 and 4.75 s.
 		crowd(50, bar{stalenessMean, 1.0}, bar{finalP95, 1.8}),
 		crowd(150, bar{stalenessMean, 2.6}, bar{finalP95, 5.0}, bar{peakMemory, 48}),
 		{

@@ -16,15 +16,15 @@ import (
 // modelKey is the API key of the model's stand-in. The key is not a secret.
 const modelKey = "bench"
 
-// firstUser is the first person's id. All ids have five digits. So no id is part of another one, and no question
-// contains the text of another question.
+// firstUser is the first person's id. All ids have five digits. So no id is part of another id, and no question contains the
+// text of another question.
 const firstUser = 10_000
 
 // world is the environment of a bot: a platform with its published limits, and a model provider.
 type world struct {
 	*outside.World
 	people int                // number of people who have asked
-	apiURL string             // address of the daemon's API server; empty: none
+	apiURL string             // address of the daemon's API server; empty: the daemon has none
 	bots   []*telegram.Server // additional bots of the same platform
 }
 
@@ -161,7 +161,8 @@ func (w *world) shown() []telegram.Call {
 	return slices.DeleteFunc(w.Telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
 }
 
-// longestText returns the length of the longest text that a message of the bot ever showed, in the platform's unit.
+// longestText returns the length of the longest text that a message of the bot has ever shown, in the unit in which the
+// platform measures texts.
 func (w *world) longestText() int {
 	longest := 0
 	for i := range w.people {
