@@ -23,8 +23,8 @@ func (c Class) String() string {
 type Call struct {
 	To      Target
 	Message MessageID // the message to change; empty if the call makes a new message
-	Op      Op        // the kind of the call: exactly one element of the set
-	Limits  []Limit   // the platform limits that apply at To
+	Op      Op        // the kind of the call: a set Op with exactly one element
+	Limits  []Limit   // the platform limits that apply at the target To
 	Class   Class
 	Calls   int       // how many calls this reply is expected to need, including this call; 0 counts as 1
 	Since   time.Time // since when the oldest content in this call has been waiting to be shown

@@ -37,13 +37,13 @@ func (k ErrorKind) String() string {
 	return fmt.Sprintf("ErrorKind(%d)", uint8(k))
 }
 
-// SendError is the error that an adapter returns for a failed call. SendError never contains a secret. The comment of
-// a field begins with the kind of errors for which the field is set.
+// SendError is the error that an adapter returns for a failed call. SendError never contains a secret. The comment of a field
+// begins with the kind of error for which the field is set.
 type SendError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration   // RateLimited: how long to wait after the response
 	Scope      Scope           // RateLimited: the scope that is blocked; 0 if the platform does not say
-	Ops        Op              // RateLimited: the kinds of calls that are blocked in Scope; 0 means all kinds
+	Ops        Op              // RateLimited: the kinds of calls that the platform refuses in Scope; 0 means all kinds
 	Moved      ChatID          // Moved: the chat's new id
 	RateLimits []RateLimitInfo // RateLimited: the state of the limits, as the response reports it
 	Err        error

@@ -9,5 +9,5 @@ type Examination struct {
 // Finding describes a setting on a platform with which the bot can't do what the configuration demands.
 type Finding struct {
 	What string // what is wrong
-	Mend string // what an operator can do about it
+	Mend string // what an operator can do about the problem
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// BeatEvery is the longest time that may pass between two calls of Beat by a loop. A loop that takes longer hangs.
+// BeatEvery is the longest time that may pass between two calls of Beat by a loop. If a loop takes longer than BeatEvery, telex
+// assumes that the loop hangs.
 const BeatEvery = 30 * time.Second
 
 // Heartbeat stores when a loop last called Beat. The zero value of Heartbeat is ready for use. Several goroutines may

@@ -44,7 +44,7 @@ type Target struct {
 // MessageRef refers to a message on the platform.
 type MessageRef struct {
 	Target Target
-	ID     MessageID // empty if the platform returned no id; the message can't be edited then
+	ID     MessageID // empty if the platform returned no id; the bot can't edit the message then
 }
 
 // Person identifies a person who writes to one endpoint.
@@ -82,8 +82,8 @@ func (c Conversation) String() string {
 	return strings.Join(parts, ":")
 }
 
-// ParseConversation parses the result of Conversation.String. Chat ids contain no colon, and no chat id is "user" or
-// "chat", the words that mark a pattern in config.yaml.
+// ParseConversation parses the result of Conversation.String. Chat ids contain no colon. No chat id is "user" or "chat", the
+// words by which config.yaml distinguishes kinds of patterns.
 func ParseConversation(s string) (Conversation, error) {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) < 2 || parts[0] == "" || parts[1] == "" || len(parts) == 3 && parts[2] == "" {

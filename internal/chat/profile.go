@@ -8,22 +8,22 @@ type Capabilities struct {
 	Edit      bool
 	Delete    bool
 	Typing    bool
-	File      bool // it can send files
-	Draft     bool // it can show drafts, at least in some chats
-	Stream    bool // it has native streams, at least in some chats
-	Find      bool // it can search for a message after the response to a send was lost
-	Fetch     bool // it can download attachments
-	Thread    bool // it can read the earlier messages of a thread
-	Menu      bool // it can show people a menu of commands
-	Concludes bool // it implements gateway.Concluder: the gateway must tell it when messages have been answered
-	Pane      bool // it has a pane for conversations with the bot, at least in some chats
+	File      bool // the adapter can send files
+	Draft     bool // the adapter can show drafts, at least in some chats
+	Stream    bool // the adapter has native streams, at least in some chats
+	Find      bool // the adapter can search for a message after the response to a send was lost
+	Fetch     bool // the adapter can download attachments
+	Thread    bool // the adapter can read the earlier messages of a thread
+	Menu      bool // the adapter can show people a menu of commands
+	Concludes bool // the adapter implements gateway.Concluder: the gateway must tell it when messages have been answered
+	Pane      bool // the platform has a pane for conversations with the bot, at least in some chats
 	// Buttons: the adapter shows Outgoing.Actions as buttons, and an edit without Actions removes them.
 	Buttons bool
 	// OneReceiver: the platform delivers a bot's messages to only one process, so the replicas elect one of them as
 	// the receiver.
 	OneReceiver bool
-	// ReceiverAnswers: set only together with OneReceiver. The process that received a message must also answer it,
-	// because its receiving loop waits for the answer.
+	// ReceiverAnswers may be set only together with OneReceiver. If ReceiverAnswers is set, the process that received a message
+	// must also answer it, because its receiving loop waits for the answer.
 	ReceiverAnswers bool
 }
 
@@ -33,8 +33,8 @@ type Profile struct {
 	TextLimit    int           // maximum length of a rendered message, in the dialect's unit
 	EditInterval time.Duration // the platform's default for the time between two edits of a preview
 	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: the platform has no indicator
-	DraftFor     time.Duration // how long a draft stays visible before it must be renewed; 0: no drafts here
-	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
+	DraftFor     time.Duration // how long a draft stays visible before it must be renewed; 0: drafts are impossible here
+	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: streams are impossible here
 	KeyFor       time.Duration // for how long a repeated send with the same key makes no second message; 0: not at all
 	LateFor      time.Duration // for how long a failed send may still take effect, so that Find must be repeated; 0: not at all
 	FileLimit    int64         // maximum size of a file in bytes; 0: unknown
@@ -92,10 +92,10 @@ const (
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window. The budget spreads these
 // calls out with a token bucket, which holds Burst calls and refills at Count/Window.
 //
-// A process that continues the work of another process does not know which calls the other one has made. Together, the
-// two processes comply only with the bucket. So in a window of more than five seconds, they may make up to
-// Count+Burst-1 calls. An adapter for a platform that allows n calls in such a window therefore declares a Count of
-// n-Burst+1.
+// A process that continues the work of another process does not know which calls the other one has made. If one process
+// continues the work of another, the two processes together comply only with the bucket, and not with Count. So in a window of
+// more than five seconds, the two processes may make up to Count+Burst-1 calls. An adapter for a platform that allows n calls
+// in such a window therefore declares a Count of n-Burst+1.
 type Limit struct {
 	Scope  Scope
 	Ops    Op

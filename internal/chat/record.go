@@ -15,7 +15,8 @@ import (
 var (
 	ErrFenced  = errors.New("the turn is not current") // the turn ended, or its session was reset
 	ErrUnknown = errors.New("not in the store")        // the store has no such turn, or no such unfinished message
-	// ErrManyRequests: MaxPairingRequests other people are already waiting for access to the endpoint.
+	// ErrManyRequests: MaxPairingRequests people are already waiting for access to the endpoint, so another person can't ask for
+	// access.
 	ErrManyRequests = errors.New("too many people wait to be let in")
 )
 
@@ -45,12 +46,12 @@ type Turn struct {
 	ReplyTo      MessageID
 	State        TurnState
 	Began        time.Time // when the oldest of its messages was accepted
-	Runs         int       // how often the turn has begun, in this process or an earlier one
+	Runs         int       // how often the turn has begun to run, in this process or an earlier one
 	Void         bool      // the turn's session was deleted, so the turn must not run again
-	User         UserID    // the asker: the sender of the newest message
+	User         UserID    // the asker: the person who sent the newest message
 	Replaces     string    // id of an earlier turn for the same question; this turn's history entries replace those of that turn
 	Messages     []Inbound // the messages that the turn answers, oldest first
-	Ending       []byte    // how the reply must end, encoded by the gateway; set when State is decided
+	Ending       []byte    // what the reply must show in the end, encoded by the gateway; set when State is decided
 	Parts        []Part
 	Steps        []Step // the turn's journal: what the turn has done so far, in order
 }
@@ -79,7 +80,7 @@ func NewStep(kind StepKind, call string, body any) (Step, error) {
 // StepKind is the kind of a step.
 type StepKind string
 
-// These are the kinds of steps. In their comments, a call is a tool call.
+// These are the kinds of steps. In the comments of the constants, a call is a tool call.
 const (
 	StepSaid     StepKind = "said"     // a message that the turn added to its history
 	StepBegun    StepKind = "begun"    // a call that changes something has begun
@@ -98,15 +99,15 @@ type Fact struct {
 	At   time.Time
 }
 
-// Remembered is the result of a person's request to remember a text. If neither Known nor Full is set, Fact is new.
+// Remembered is the result of a person's request to remember a text. If neither Known nor Full is set, the Fact is new.
 type Remembered struct {
 	Fact       // the new fact, or the known one
 	Known bool // the person already has a fact with this text, apart from upper and lower case
 	Full  bool // the text is new, but the person already has the maximum number of facts
 }
 
-// Remember compares a text with the facts of a person. most is the maximum number of facts. If the result's method
-// IsNew returns true, the caller must store the text.
+// Remember compares a text with the facts of a person. The parameter most is the maximum number of facts. If the result's
+// method IsNew returns true, the caller must store the text.
 func Remember(known []Fact, text string, most int) Remembered {
 	if i := slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) }); i >= 0 {
 		return Remembered{Fact: known[i], Known: true}
@@ -117,10 +118,10 @@ func Remember(known []Fact, text string, most int) Remembered {
 // IsNew reports whether the caller must store the text as a new fact.
 func (r Remembered) IsNew() bool { return !r.Known && !r.Full }
 
-// Decision is the result of a turn. The gateway stores a Decision in one transaction, before it shows the final text
-// of the reply.
+// Decision is the stored result of a turn. The gateway stores a Decision in one transaction, before it shows the final text of
+// the reply.
 type Decision struct {
-	Ending []byte // how the reply must end; encoded by the gateway, which reads it after a restart
+	Ending []byte // what the reply must show in the end; encoded by the gateway, which reads it after a restart
 	Growth
 }
 
@@ -129,8 +130,8 @@ type Decision struct {
 type Growth struct {
 	History [][]byte // new entries, in order
 	Usage   []Usage  // the token usage of the turn, one element for each model
-	// Undecided is usage that the store counts at the end of the turn, but only if the turn has no stored Decision. A
-	// Decision already contains this usage, so it would be counted twice.
+	// Undecided is usage that the store counts at the end of the turn, but only if no Decision of the turn is stored. A Decision
+	// already contains this usage, so the store would count it twice.
 	Undecided  []Usage
 	Compaction *Compaction // nil: the summary does not change
 }
@@ -138,7 +139,7 @@ type Growth struct {
 // Exchange is a turn that is stored only when it has ended. If the process crashes earlier, nothing of the turn is
 // stored.
 type Exchange struct {
-	Turn         string // id of the turn
+	Turn         string // id of the ended turn
 	Conversation Conversation
 	User         UserID // who asked
 	After        int64  // ID of the newest history entry that the turn read; 0: it read no entry
@@ -149,7 +150,7 @@ type Exchange struct {
 // Response is an answer of the API server. The client may refer to the response in later requests.
 type Response struct {
 	ID       string
-	Previous string // id of the previous response in the conversation; empty: this is the first one
+	Previous string // id of the previous response in the conversation; empty: this response is the first one
 	Body     []byte // the response as the client received it
 	Messages []byte // the messages that the turn added to the conversation, encoded by the API server
 	At       time.Time
@@ -173,7 +174,7 @@ type Entry struct {
 // Session is what is stored about a conversation besides its entries.
 type Session struct {
 	Model       string    // name of the chosen model; empty: none was chosen
-	Summary     string    // summary of the entries up to SummaryUpto
+	Summary     string    // summary of the history entries up to SummaryUpto
 	SummaryUpto int64     // ID of the newest entry that the summary covers; 0: there is no summary
 	Compactions int       // how many summaries have been made so far
 	At          time.Time // when the newest summary was made
@@ -197,24 +198,24 @@ func (u *Usage) Add(v Usage) {
 	u.Estimated = u.Estimated || v.Estimated
 }
 
-// UsageOf is a query for stored token usage. A field with its zero value does not restrict the result.
+// UsageOf is a query for stored token usage. A field of UsageOf that has its zero value does not restrict the result.
 type UsageOf struct {
 	Conversation Conversation
 	Person       Person
-	From, To     time.Time // when the usage was stored: not before From, and before To
+	From, To     time.Time // selects usage that was stored not before From, and before To
 }
 
 // Used is the sum of several Usages.
 type Used struct {
 	Usage        // Model is empty
 	Turns int    // number of turns with usage
-	Last  string // the model of the newest usage
+	Last  string // name of the model of the newest usage
 }
 
 const (
 	// PairingLife is how long the code of a pairing request is valid.
 	PairingLife = time.Hour
-	// MaxPairingRequests is the maximum number of valid pairing requests per endpoint. The limit keeps the list short
+	// MaxPairingRequests is the maximum number of valid pairing requests per endpoint. MaxPairingRequests keeps the list short
 	// enough for an operator to read, even if many strangers write to the bot.
 	MaxPairingRequests = 3
 )
@@ -235,26 +236,26 @@ type Admission struct {
 	At   time.Time
 }
 
-// PartState is what is known about one message of a reply.
+// PartState says what is known about one message of a reply.
 type PartState string
 
 // These are the states of a part.
 const (
-	PartIntended PartState = "intended" // it is being sent; the message may exist, but its id is unknown
-	PartAbsent   PartState = "absent"   // sending it was refused; it certainly does not exist
+	PartIntended PartState = "intended" // the message is being sent; it may exist, but its id is unknown
+	PartAbsent   PartState = "absent"   // the platform refused to send the message; it certainly does not exist
 	PartRefused  PartState = "refused"  // the platform refuses the message's content; telex does not try again
 	PartStands   PartState = "stands"
-	PartSealed   PartState = "sealed"  // it exists and is complete; the text continues in the next part
-	PartStreams  PartState = "streams" // it exists as a native stream that has not been stopped
-	// PartResent: the message exists, but the reply is being sent again in shorter messages. Source is still the
+	PartSealed   PartState = "sealed"  // the message exists and is complete; the text continues in the next part
+	PartStreams  PartState = "streams" // the message exists as a native stream that has not been stopped
+	// PartResent: the message exists, but the reply is being sent again in shorter messages. The field Source still contains the
 	// Markdown that the message showed before, so that the Sources of all parts are together the whole text.
 	PartResent PartState = "resent"
 	PartGone   PartState = "gone"   // it was deleted
-	PartFrozen PartState = "frozen" // another message has replaced it, and telex must still delete it
+	PartFrozen PartState = "frozen" // another message has replaced this one, and telex must still delete this one
 )
 
-// Part is the record of one message of a reply. Text and Spans are the content of the last call that was attempted,
-// without the cursor. After a crash, the message shows either this content or the content before it.
+// Part is the record of one message of a reply. Text and Spans are the content that the last attempted call sent, without the
+// cursor. After a crash, the message shows either this content or the content before it.
 type Part struct {
 	Index  int
 	State  PartState
@@ -267,9 +268,9 @@ type Part struct {
 	Source string    // Markdown that this part shows; empty once the turn's result is stored
 	File   bool      // the message is a file, with Text as its caption
 	Cut    int       // maximum length of a part when the text was split
-	First  time.Time // when telex first tried to send it
-	Tries  int       // State intended: number of processes that have tried to send it
-	Create *Create   // State intended: what was sent, if the platform needs it to find the message
+	First  time.Time // when telex first tried to send the message
+	Tries  int       // State intended: number of processes that have tried to send the message
+	Create *Create   // State intended: what was sent, if the platform needs this to find the message
 	Steps  int       // number of steps in the turn's journal when Source got its current value; set by the store
 }
 

@@ -7,8 +7,8 @@ import (
 
 // Several processes may share one store. Each of these processes is a replica.
 
-// LeaseTime is the time after which a lease ends, by the store's clock, unless its replica renews it. Other replicas
-// may then take over the chats of this replica.
+// LeaseTime is the time after which a lease ends, by the store's clock, unless its replica renews it. When the lease has ended,
+// other replicas may take over the chats of its replica.
 const LeaseTime = 5 * time.Second
 
 // ErrLost means that this replica's lease is over, or that another replica owns the chat. In either case, the process
@@ -23,14 +23,14 @@ type ReplicaID int64
 // Replica describes a process that shares a store with other processes.
 type Replica struct {
 	ID        ReplicaID
-	Name      string       // name of its machine, only for people
-	Version   string       // version of its program
-	Endpoints []EndpointID // endpoints that it runs; it gets only chats of these endpoints
-	Receives  []EndpointID // endpoints for which it is the elected receiver
-	Leaving   bool         // it is about to stop, so it gets no more work
+	Name      string       // name of the replica's machine, only for people
+	Version   string       // version of telex that the replica runs
+	Endpoints []EndpointID // endpoints that the replica runs; it gets only chats of these endpoints
+	Receives  []EndpointID // endpoints for which the replica is the elected receiver
+	Leaving   bool         // the replica is about to stop, so it gets no more work
 	Began     time.Time    // when it registered
-	Renewed   time.Time    // when it last renewed its lease
-	Chats     int          // number of chats that it owns
+	Renewed   time.Time    // when the replica last renewed its lease
+	Chats     int          // number of chats that the replica owns
 }
 
 // Taken is the work that a store gives to a replica.
@@ -50,7 +50,7 @@ type Signal uint8
 
 // These are the signals.
 const (
-	SignalWork   Signal = 1 << iota // Take may return new work, or an endpoint has no receiver
+	SignalWork   Signal = 1 << iota // the method Take may return new work, or an endpoint has no receiver
 	SignalAccess                    // admissions, pairing requests or chat ids have changed
 	SignalBlocks                    // a rate-limit block was stored
 	SignalAll    = SignalWork | SignalAccess | SignalBlocks
@@ -60,11 +60,11 @@ const (
 type Claim struct {
 	Replica ReplicaID
 	Ops     Op            // kinds of calls that the limit counts; Ops and Window identify the limit
-	Window  time.Duration // the window of the limit; once the replica has stopped: how long its calls still count
+	Window  time.Duration // the time window of the limit; once the replica has stopped: how long its calls still count
 	Count   int           // number of calls that the whole limit allows, as far as the replica knows
 	Share   int           // number of calls that the replica may make in a Window from now on
-	Held    int           // calls that the others must not use: the replica may still make them, or they still count
+	Held    int           // calls that the others must not use: this replica may make them, or the platform still counts them
 	Wanted  int           // number of calls that the replica would like to make in a Window
-	Waiting time.Duration // age of its oldest waiting call; 0: no call waits
+	Waiting time.Duration // age of the replica's oldest waiting call; 0: no call waits
 	Dead    bool          // the replica has no lease any more; its claim ends when the platform no longer counts its calls
 }

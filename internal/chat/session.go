@@ -1,8 +1,8 @@
 package chat
 
-// Join returns the session that results when two conversations are merged. The resulting summary contains both
-// summaries, the older one first. The chosen model is that of s, or that of o if s has none. The resulting SummaryUpto
-// is the larger of the two values, so the caller must give larger IDs to entries that no summary covers.
+// Join returns the session that results when two conversations are merged. The resulting summary contains both summaries, the
+// older one first. The resulting session has the chosen model of s, or that of o if s has none. The resulting SummaryUpto is
+// the larger of the two values, so the caller must give larger IDs to entries that no summary covers.
 func (s Session) Join(o Session) Session {
 	out := Session{Model: s.Model, Compactions: s.Compactions + o.Compactions, SummaryUpto: max(s.SummaryUpto, o.SummaryUpto)}
 	if out.Model == "" {
