@@ -11,7 +11,7 @@ import (
 // These are the values of access.default. The value says what the bot does if no configured pattern matches a person.
 const (
 	AccessDeny  = "deny"
-	AccessPair  = "pair" // the person gets a pairing code, which an admin can approve
+	AccessPair  = "pair" // the bot sends the person a pairing code, which an admin can approve
 	AccessAllow = "allow"
 )
 
@@ -23,8 +23,8 @@ type Access struct {
 	Limits  AccessLimits `yaml:"limits"`
 }
 
-// NoAccessReason returns the reason why the configuration gives nobody access, or "" if somebody has access. The
-// reason is not an error, because people may have got access by pairing codes.
+// NoAccessReason returns the reason why the configuration gives nobody access, or "" if somebody has access. The reason is not
+// reported as an error, because people may have got access by pairing codes.
 func (a Access) NoAccessReason() string {
 	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
 		return ""
@@ -36,7 +36,7 @@ func (a Access) NoAccessReason() string {
 type AccessLimits struct {
 	TurnsPerMinute    int `yaml:"turns_per_minute" min:"0" max:"1000"`             // per person
 	TokensPerDay      int `yaml:"tokens_per_day" min:"0" max:"1000000000"`         // per person
-	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // for all people together
+	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // the limit for all people together
 }
 
 // PatternKind says what a pattern matches.
@@ -109,7 +109,8 @@ func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
 var (
 	telegramID = regexp.MustCompile(`^-?[0-9]+$`)
 	discordID  = regexp.MustCompile(`^[0-9]+$`) // https://docs.discord.com/developers/reference#snowflakes
-	// On Slack, the first letter of an id shows what the id names:
+	// On Slack, the first letter of an id shows whether the id belongs to a person or to a conversation:
+	// https://docs.slack.dev/reference/objects/conversation-object
 	// https://docs.slack.dev/reference/objects/conversation-object
 	slackUser = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
 	slackChat = regexp.MustCompile(`^[CDG][A-Z0-9]+$`)

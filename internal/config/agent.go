@@ -9,10 +9,10 @@ const ReasoningSummary = "summary"
 type Agent struct {
 	SystemPrompt  string         `yaml:"system_prompt"`
 	Limits        Limits         `yaml:"limits"`
-	Context       bool           `yaml:"context"`    // tell the model the chat, the date and the asker's name
+	Context       bool           `yaml:"context"`    // telex tells the model the chat, the date and the asker's name
 	ThinkTags     []string       `yaml:"think_tags"` // names of tags in the model's text; people never see their content
 	ShowReasoning string         `yaml:"show_reasoning" enum:"off|summary"`
-	Pipeline      []PipelineNode `yaml:"pipeline"` // the text of the last node becomes the reply
+	Pipeline      []PipelineNode `yaml:"pipeline"` // the nodes run in this order; the text of the last node becomes the reply
 }
 
 // Limits contains the limits of one turn.
@@ -52,10 +52,10 @@ type MCPServer struct {
 	Env         map[string]Secret `yaml:"env"`
 	URL         string            `yaml:"url"`
 	Headers     map[string]Secret `yaml:"headers"`
-	ReadOnly    []string          `yaml:"read_only"`    // tools that change nothing
-	AutoApprove []string          `yaml:"auto_approve"` // tools that change something and need no approval
-	Deny        []string          `yaml:"deny"`         // tools that models can't see
-	Trust       bool              `yaml:"trust"`        // believe the server when it says that a tool changes nothing
+	ReadOnly    []string          `yaml:"read_only"`    // names of tools that change nothing
+	AutoApprove []string          `yaml:"auto_approve"` // names of tools that change something and need no approval
+	Deny        []string          `yaml:"deny"`         // names of tools that models can't see
+	Trust       bool              `yaml:"trust"`        // telex believes the server when it says that a tool changes nothing
 	Timeout     time.Duration     `yaml:"timeout"`      // how long a call may take after its start or last progress report
 }
 

@@ -37,8 +37,8 @@ func ReadBundle(path string) (p Bundle, err error) {
 	return p, nil
 }
 
-// Parse parses the configuration file in the bundle. If a key refers to a secret file by a relative path, Parse takes
-// this file from the bundle.
+// Parse parses the configuration file in the bundle. If a key of the file refers to a secret file by a relative path, Parse
+// takes this file from the bundle.
 func (p Bundle) Parse(env Env) (*Config, error) {
 	if p.Secrets == nil {
 		p.Secrets = make(map[string][]byte)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A key refers to a secret file by a relative path. When a bundle is parsed, this path must refer to a file in the
+// A key refers to a secret file by a relative path. When a bundle is parsed, this relative path must refer to a file in the
 // bundle, never to a file on the disk.
 func TestPassed(t *testing.T) {
 	t.Parallel()

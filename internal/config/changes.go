@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Changes lists the differences between two configurations, in the order of the schema. Examples are "access.default
-// changed" and "platforms.support added". The list contains no values, because a value may be a secret.
+// Changes lists the differences between two configurations, in the order of the schema. Examples are "access.default changed"
+// and "platforms.support added". The list of differences contains no values, because a value may be a secret.
 func Changes(before, after *Config) []string {
 	var c changes
 	c.structure("", reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem())
@@ -53,7 +53,7 @@ func (c *changes) value(path string, a, b reflect.Value) {
 	}
 }
 
-// convertTo returns a value, converted to the type T.
+// convertTo converts a value to the type T.
 func convertTo[T any](v reflect.Value) T {
 	out, _ := reflect.TypeAssert[T](v)
 	return out
@@ -62,7 +62,7 @@ func convertTo[T any](v reflect.Value) T {
 // entry is an element of a list whose elements have unique names.
 type entry struct {
 	name  string
-	value reflect.Value // the element, which is a struct
+	value reflect.Value // the list's element, which is a struct
 }
 
 func namedEntries[T any](list []T, name func(T) string) (out []entry) {
@@ -126,7 +126,7 @@ func (c *Config) needsRestart(path string, before *Config) bool {
 	switch {
 	case strings.HasPrefix(path, "store."), path == "log.format":
 		return true
-	case path == adminListen: // a daemon that was started without this address collects no metrics
+	case path == adminListen: // a daemon that was started without an admin address collects no metrics, so it must restart
 		return before.Admin.Listen == ""
 	}
 	for _, e := range before.Endpoints {

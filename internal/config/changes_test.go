@@ -23,7 +23,7 @@ func TestChanges(t *testing.T) {
 	for _, c := range []struct {
 		old, new string   // a part of baseText, and its replacement
 		want     []string // expected result of Changes
-		refused  string   // expected error of CheckReload; empty: none
+		refused  string   // expected error of CheckReload; empty: no error
 	}{
 		{"", "", nil, ""},
 		{`"1:a"`, `"1:b"`, []string{"platforms.telegram.token changed"}, ""},

@@ -13,7 +13,7 @@ type Config struct {
 	StreamingSection StreamingRules `yaml:"streaming"` // as in the file; the method Streaming returns an endpoint's settings
 	Conversations    Conversations  `yaml:"conversations"`
 	Access           Access         `yaml:"access"`
-	// Texts contains replacements for the fixed texts that people see, by name. CheckTexts reports unknown names.
+	// Texts contains replacements for the fixed texts that people see, by name. The method CheckTexts reports unknown names.
 	Texts     map[string]string `yaml:"texts"`
 	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
 	Store     Store             `yaml:"store"`
@@ -22,8 +22,7 @@ type Config struct {
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`
 
-	// Warnings describes possible mistakes, each as "file:line:column: sentence". Warnings do not prevent the daemon
-	// from starting.
+	// Warnings describes possible mistakes, each as "file:line:column: sentence". The daemon starts in spite of Warnings.
 	Warnings []string `yaml:"-"`
 
 	file         string
@@ -34,7 +33,7 @@ type Config struct {
 
 // Admin configures the address for health checks, metrics and the status page.
 type Admin struct {
-	Listen   string `yaml:"listen"`              // host:port; empty: no such address
+	Listen   string `yaml:"listen"`              // host:port; empty: telex serves no admin address
 	Token    Secret `yaml:"token" allow:"empty"` // empty: requests need no token; Listen must then be a loopback address
 	ShowText bool   `yaml:"show_text"`           // the status page shows the texts of people and models
 }

@@ -24,7 +24,7 @@ type Conversations struct {
 	FollowThreads bool          `yaml:"follow_threads"`                // no mention needed in threads or reply chains with the bot
 	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // effect of editing a question that is being answered
 	MaxAge        time.Duration `yaml:"max_age"`                       // after a restart, older messages get a note, not an answer
-	Retention     time.Duration `yaml:"retention" allow:"zero"`        // older history is deleted; 0: never
+	Retention     time.Duration `yaml:"retention" allow:"zero"`        // telex deletes history older than this; 0: never
 	Overrides     []Override    `yaml:"overrides"`
 }
 

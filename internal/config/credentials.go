@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// These expressions match the formats of credentials that the platforms document. With them, telex recognizes a value
-// that was pasted into the wrong key. Only the platform can say whether a token is valid.
+// These expressions match the formats of credentials that the platforms document. With these expressions, telex recognizes a
+// value that was pasted into the wrong key. Only the platform can say whether a token is valid.
 var (
 	// telegramToken matches a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
 	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 	// telegramSecret matches valid values of secret_token: https://core.telegram.org/bots/api#setwebhook
 	telegramSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
-	// discordToken matches three parts in base64url, separated by dots. The first part is the bot's id:
+	// discordToken matches three parts in base64url, separated by dots. The first of the three parts is the bot's id:
+	// https://docs.discord.com/developers/reference#authentication
 	// https://docs.discord.com/developers/reference#authentication
 	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
 	// Slack's tokens begin with a prefix that shows their kind: https://docs.slack.dev/authentication/tokens
@@ -30,7 +31,7 @@ var (
 // validateEndpoints validates each endpoint. validateEndpoints also checks that no two endpoints use the same account:
 // two receivers with the same token would interrupt each other again and again.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	first := make(map[[3]string]string) // maps each value that must be unique to the first endpoint that has it
+	first := make(map[[3]string]string) // maps each value that must be unique to the first endpoint that has this value
 	for _, e := range endpoints {
 		at := join("platforms", e.Name)
 		own := func(key, what, hint string, id [3]string) {
@@ -88,8 +89,8 @@ func (d *decoder) validateTelegram(at string, t *Telegram) {
 	}
 }
 
-// validateTelegramHook validates the webhook of a Telegram bot. If own is set, the endpoint uses a Bot API server of
-// the operator's own, which accepts any URL. https://core.telegram.org/bots/api#setwebhook
+// validateTelegramHook validates the webhook of a Telegram bot. If own is true, the endpoint uses a Bot API server of the
+// operator's own, which accepts any URL. https://core.telegram.org/bots/api#setwebhook
 func (d *decoder) validateTelegramHook(at string, w *TelegramWebhook, own bool) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8644")
 	address := join(at, "url")
@@ -142,7 +143,8 @@ func (d *decoder) validateSlack(at string, s *Slack) {
 	d.validateSlackMode(at, s)
 }
 
-// validateSlackMode checks that exactly one way to receive events is configured: Socket Mode or HTTP.
+// validateSlackMode checks that a Slack app is configured to receive events in exactly one way, either by Socket Mode or by
+// HTTP.
 func (d *decoder) validateSlackMode(at string, s *Slack) {
 	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
 	listen := join(at, "listen")
@@ -173,14 +175,14 @@ func (d *decoder) validateWhatsApp(at string, w *WhatsApp) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8646")
 }
 
-// validateListen validates a listen address. at is the path of its key. An empty address is valid.
+// validateListen validates a listen address. The parameter at is the path of the address's key. An empty address is valid.
 func (d *decoder) validateListen(at, address, example string) {
 	if d.isSet(at) && d.isValid(at) && !isAddress(address) {
 		d.failAt(d.at(at), "write it as "+example, "invalid listen address %s in %s", d.quotedAt(at), displayPath(at))
 	}
 }
 
-// slackHint returns a hint that says which kind of token belongs to a key, and which kind the given token is.
+// slackHint returns a hint that says which kind of token a key needs, and which kind the given token is.
 func slackHint(token, key string) string {
 	const bot, app = "the Bot User OAuth Token (xoxb-) of the page OAuth & Permissions", "the app-level token (xapp-) of the page Basic Information"
 	is := ""

@@ -12,8 +12,8 @@ const (
 	standinSlackApp = "xapp-standin-local-use-only"
 )
 
-// TestAccountErrors tests, for each rule, the exact error for an account that breaks it. No error may show a value
-// that contains "hidden".
+// TestAccountErrors breaks each rule about accounts, and compares the error with the exact expected text. No error may show a
+// value that contains "hidden".
 func TestAccountErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -153,8 +153,8 @@ access: {allow: ["discord:user:100000000000000001", "discord:chat:2", "slack:use
 	}
 }
 
-// Somebody has copied only a part of a token, or the token contains characters that are not valid in a URL. Parse must
-// report this, so that telex never sends such a token to the platform.
+// Somebody has copied only a part of a token, or the token contains characters that are not valid in a URL. Parse must report
+// such a token as an error, so that telex never sends it to the platform.
 func TestTokensThatWereCut(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

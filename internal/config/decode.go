@@ -24,11 +24,11 @@ type position struct{ line, column int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder decodes YAML nodes into a Config and collects all errors. The methods of decoder identify a value by a path.
-// A path consists of the keys and indexes that lead to the value, joined by dots.
+// decoder decodes YAML nodes into a Config and collects all errors. The methods of decoder identify a value by a path. A path
+// consists of the keys and indexes that lead to the value in the file, joined by dots.
 type decoder struct {
 	file      string
-	dir       string // directory at which relative paths of secret files start; not used if systemd passes credentials
+	dir       string // directory to which relative paths of secret files refer; not used if systemd passes credentials
 	env       Env
 	bundled   map[string][]byte // contents of the secret files in a bundle, by name; nil: read secret files from the disk
 	endpoints map[string]string // kind of each endpoint, by name; set before the sections are decoded
@@ -36,7 +36,7 @@ type decoder struct {
 	warnings  Errors
 	positions map[string]position
 	invalid   map[string]bool   // paths of values with an error, and of the sections that contain them
-	raw       map[string]string // texts by path, as the file contains them: environment variables are not expanded
+	raw       map[string]string // texts by path, as the file contains them, with unexpanded environment variables
 	sensitive []Secret          // all secret values found so far
 }
 
@@ -98,7 +98,7 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool
 // dispatch calls the method that decodes a node into a value of v's type.
 func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 	if n.Style&yaml.TaggedStyle != 0 {
-		// Don't show the name of the tag: YAML parses an unquoted secret that begins with "!" as a tag.
+		// Don't show the name of the tag, because YAML parses an unquoted secret that begins with "!" as a tag.
 		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", displayPath(path))
 		return
 	}
@@ -182,7 +182,7 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 	d.requireKeys(path, n, v)
 }
 
-// requireKeys reports required keys that are missing. Another method reports a required key that is present but empty.
+// requireKeys reports required keys that are missing. A required key that is present but empty is reported by another method.
 func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		at := join(path, f.key)
@@ -231,8 +231,8 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt returns the valid keys in a mapping that is decoded into the struct v. Hints about unknown keys suggest one
-// of these keys.
+// keysAt returns the valid keys in a mapping that is decoded into the struct v. Error messages about unknown keys suggest one
+// of these valid keys.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
@@ -320,8 +320,8 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// If n is an alias, resolve returns the node to which it refers, but with the position of the alias. resolve returns
-// other nodes unchanged.
+// resolve returns the node to which the alias n refers, but with the position of the alias. If n is not an alias, resolve
+// returns n unchanged.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		target := *n.Alias
@@ -333,7 +333,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag }
 
-// kindOf says in an error message what kind of value a node is. kindOf does not show the value.
+// kindOf describes in an error message what kind of value a node has, without showing the value.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -380,7 +380,7 @@ func displayPath(path string) string {
 	return b.String()
 }
 
-// in describes the section at path in an error message about one of its keys.
+// in returns words that say, in an error message about a key, which section contains the key. path is the path of the section.
 func in(path string) string {
 	if path == "" {
 		return "at the top level"

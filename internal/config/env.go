@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// These are the environment variables that this package reads itself. In addition, it replaces ${NAME} in the file by
-// the value of the variable NAME.
+// These are the environment variables that this package reads itself. The package also reads a variable NAME if the file
+// contains ${NAME}, which it replaces by the variable's value.
 const (
 	envConfig      = "TELEX_CONFIG"
 	envStreaming   = "TELEX_STREAMING_ENABLED"
 	envCredentials = "CREDENTIALS_DIRECTORY" // set by systemd, https://systemd.io/CREDENTIALS/
 )
 
-// ErrNotFound means that nobody has named a configuration file, and that no default location contains one.
+// ErrNotFound means that neither the command line nor $TELEX_CONFIG names a configuration file, and that no default location
+// contains one.
 var ErrNotFound = errors.New("no configuration file")
 
 // Env looks up environment variables, like [os.LookupEnv]. A nil Env has no variables.
@@ -37,10 +38,9 @@ func (e Env) Value(name string) string {
 	return ""
 }
 
-// Find returns the path of the configuration file. Find returns explicit if it is not empty, or else $TELEX_CONFIG, or
-// else the first of ./config.yaml and /etc/telex/config.yaml that exists. Find does not check whether a file exists at
-// explicit or $TELEX_CONFIG, because reading the file will show this. If there is no file, the error wraps
-// [ErrNotFound].
+// Find returns the path of the configuration file. Find returns explicit if this parameter is not empty, or else $TELEX_CONFIG,
+// or else the first of ./config.yaml and /etc/telex/config.yaml that exists. Find does not check whether the file explicit or
+// $TELEX_CONFIG exists, because reading the file will show this. If Find finds no file, the error wraps [ErrNotFound].
 func Find(explicit string, env Env) (string, error) {
 	return find(explicit, env, "config.yaml", "/etc/telex/config.yaml")
 }
@@ -53,7 +53,8 @@ func find(explicit string, env Env, usual ...string) (string, error) {
 		return path, nil
 	}
 	for _, path := range usual {
-		// If this file exists but can't be read, don't skip it: Load will report why.
+		// If a file at a default location exists but can't be read, return its path nevertheless: the function Load will then report
+		// why the file can't be read.
 		if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return path, nil
 		}

@@ -9,7 +9,7 @@ import (
 
 // Error is one error in a configuration.
 type Error struct {
-	File    string // the file's name, as passed to Load or Parse, or the name of an environment variable
+	File    string // the file's name, as passed to Load or Parse, or the name of the environment variable with the error
 	Line    int    // counted from 1; 0 if the error has no position in the file
 	Column  int    // counted from 1, in characters
 	Message string // one line, without secrets
@@ -59,8 +59,8 @@ func (es Errors) sorted() Errors {
 	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
 }
 
-// err returns the errors as one error, or nil if there are none. A conversion of an empty list would be an error that
-// is not nil.
+// err returns the errors as one error, or nil if there are none. If es is empty, return nil explicitly, because an empty Errors
+// in an error interface would not be nil.
 func (es Errors) err() error {
 	if len(es) == 0 {
 		return nil

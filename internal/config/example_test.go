@@ -55,8 +55,8 @@ func TestExampleStatesDefaults(t *testing.T) {
 	}
 }
 
-// The test removes the # before every setting in the example configuration. Parsing it may then cause only errors that
-// say "not built yet". The example must contain every key of the schema.
+// The test removes the # before every setting in the example configuration. When the test parses the result, the only allowed
+// errors are those that say "not built yet". The example must contain every key of the schema.
 func TestExampleKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -80,8 +80,8 @@ func TestExampleKnowsTheSchema(t *testing.T) {
 	}
 }
 
-// In the example configuration, the section of each supported platform must be valid after only the # at the beginning
-// of its lines has been removed.
+// In the example configuration, the section of each supported platform must become valid when only the # at the beginning of
+// its lines is removed.
 func TestExampleSections(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -113,7 +113,7 @@ func exampleEnv(name string) (string, bool) {
 	case envStreaming, envCredentials:
 		return "", false
 	}
-	// Return values in the format that the platforms use.
+	// Return example values in the format that the platforms use.
 	switch {
 	case strings.HasPrefix(name, "DISCORD_"):
 		return "MTIzNDU2Nzg5MDEyMzQ1Njc4.value.of-" + name, true
@@ -129,8 +129,8 @@ func exampleEnv(name string) (string, bool) {
 
 var switchedOff = regexp.MustCompile(`^( *)#(\S.*|  .*)$`)
 
-// uncomment removes the # before the settings in the example configuration, and returns the number of these lines. In
-// a line with a setting, no space or two spaces follow the #.
+// uncomment removes the # before the settings in the example configuration, and returns the number of these lines. uncomment
+// counts a line as a setting if no space or two spaces follow the #.
 func uncomment(text string) (string, int) {
 	lines, count := strings.Split(text, "\n"), 0
 	head := true
@@ -144,8 +144,8 @@ func uncomment(text string) (string, int) {
 	return strings.Join(lines, "\n"), count
 }
 
-// prose reports whether line i continues a sentence of the comment above it. Then the line above is a comment that
-// does not end with a full stop.
+// prose reports whether line i continues a sentence of the comment above it. Line i continues a sentence if the line above it
+// is a comment that does not end with a full stop.
 func prose(lines []string, i int) bool {
 	before := strings.TrimSpace(lines[i-1])
 	return strings.HasPrefix(before, "# ") && !strings.HasSuffix(before, ".")
@@ -157,8 +157,8 @@ func decodeText(text string) (*decoder, *Config) {
 	return d, d.parse([]byte(text))
 }
 
-// anyPlace reports whether the configuration contains a path that matches pattern. In pattern, * stands for any index
-// or name.
+// anyPlace reports whether the configuration contains a path that matches the given pattern. In the pattern, * stands for any
+// index or name.
 func (d *decoder) anyPlace(pattern string) bool {
 	want := strings.Split(pattern, ".")
 	for path := range d.positions {
@@ -215,7 +215,7 @@ func schemaPaths() map[string]field {
 		case reflect.Struct:
 			for _, f := range fieldsOf(t) {
 				out[join(prefix, f.key)] = f
-				// The section cli has the same keys as an endpoint's section, so don't list them twice.
+				// The section streaming.cli has the same keys as an endpoint's section below streaming, so don't list them twice.
 				if prefix+"."+f.key != "streaming.cli" {
 					walk(join(prefix, f.key), f.typ)
 				}
@@ -227,8 +227,8 @@ func schemaPaths() map[string]field {
 	return out
 }
 
-// In the struct tags of the schema, every bound must be a number, and every numeric field must have bounds. The
-// program itself does not check this.
+// In the struct tags of the schema, every bound must be a number, and every numeric field must have bounds. The program itself
+// does not check the struct tags.
 func TestSchemaTags(t *testing.T) {
 	t.Parallel()
 	var walk func(typ reflect.Type)

@@ -8,12 +8,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reference matches ${NAME} and extracts the name. reference also matches $${, which stands for a literal ${, and the
-// beginning of an invalid reference.
+// reference matches ${NAME} and extracts the name. reference also matches $${, which stands for a literal ${, and it matches
+// the beginning of an invalid reference.
 var reference = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?`)
 
-// expand replaces ${NAME} in a scalar by the value of the environment variable NAME, and $${ by a literal ${. YAML was
-// parsed before, so YAML syntax in a variable's value has no effect. If expand has reported an error, ok is false.
+// expand replaces ${NAME} in a scalar by the value of the environment variable NAME, and $${ by a literal ${. The YAML was
+// parsed before expand is called, so YAML syntax in a variable's value has no effect. If expand has reported an error, the
+// result ok is false.
 func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	before := len(d.errs)
 	text = reference.ReplaceAllStringFunc(n.Value, func(found string) string {

@@ -34,9 +34,9 @@ func (c *Config) Home() *HomeAssistant {
 	return found[0]
 }
 
-// NoAccessReason returns the reason why nobody has access to the bot, or "" if somebody has access. Home Assistant and
-// API servers need no access rules. For Home Assistant, the watch keys select what the bot reacts to. Clients of an
-// API server need an API key.
+// NoAccessReason returns the reason why the configuration gives nobody access to the bot, or "" if somebody has access. Home
+// Assistant and API servers need no access rules. For Home Assistant, the watch keys select what the bot reacts to. Clients of
+// an API server need an API key.
 func (c *Config) NoAccessReason() string {
 	for _, e := range c.Endpoints {
 		if e.Kind != KindHomeAssistant && e.Kind != KindAPIServer {
@@ -82,7 +82,7 @@ func (d *decoder) validateHomeAssistant(at string, h *HomeAssistant) {
 	}
 }
 
-// validateNames checks that each name in a list matches valid.
+// validateNames checks that each name in a list matches the regular expression valid.
 func (d *decoder) validateNames(at string, names []string, valid *regexp.Regexp, hint string) {
 	for i, name := range names {
 		if one := fmt.Sprintf("%s.%d", at, i); d.isValid(one) && !valid.MatchString(name) {

@@ -30,8 +30,8 @@ func Load(path string, env Env) (*Config, error) {
 	return c, err
 }
 
-// shortSecret is the maximum length in bytes of secrets that hasSecret ignores, because the file may contain such a
-// short text by chance.
+// shortSecret is a length in bytes. hasSecret ignores secrets that are not longer, because the file may contain such a short
+// text by chance.
 const shortSecret = 8
 
 // hasSecret reports whether the text of the file contains a secret, instead of a reference to a secret file or to an
@@ -63,8 +63,8 @@ func read(path string) (data []byte, mode fs.FileMode, err error) {
 // missing platforms.
 func Parse(name string, data []byte, env Env) (*Config, error) { return parse(name, data, env, nil) }
 
-// parse is like Parse, but takes the contents of secret files from passed, by name. If passed is nil, parse reads the
-// files.
+// parse is like Parse, but takes the contents of secret files from the map passed, by name. If the map passed is nil, parse
+// reads the secret files from the disk.
 func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config, error) {
 	d := newDecoder(name, env)
 	d.bundled = passed
@@ -94,8 +94,8 @@ func newDecoder(name string, env Env) *decoder {
 	}
 }
 
-// parse parses and validates the text of a configuration file. If parse has collected errors, its result is incomplete
-// and must not be used.
+// parse parses and validates the text of a configuration file. If parse has collected errors, the caller must not use the
+// result, because it is incomplete.
 func (d *decoder) parse(data []byte) *Config {
 	c := defaults()
 	c.envStreaming = d.streamingFromEnv()
@@ -185,7 +185,8 @@ func endpointKinds(root *yaml.Node) map[string]string {
 	return out
 }
 
-// CheckRun reports missing settings without which the daemon can't run. Other commands work without these settings.
+// CheckRun reports missing settings without which the daemon can't run. Commands other than running the daemon work without
+// these settings.
 func (c *Config) CheckRun() error {
 	if len(c.Endpoints) > 0 {
 		return nil
@@ -193,7 +194,7 @@ func (c *Config) CheckRun() error {
 	return Errors{c.problem("platforms", "no platform to run on", "add one under platforms, such as telegram")}
 }
 
-// CheckTexts reports the unknown keys in the section texts, and the texts for which valid returns an error.
+// CheckTexts reports the unknown keys in the section texts, and the texts for which the function valid returns an error.
 func (c *Config) CheckTexts(known []string, valid func(key, text string) error) error {
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {

@@ -22,8 +22,8 @@ func (m *Model) setDefaults() {
 	}
 }
 
-// Transcription configures the model that transcribes voice messages. If Model is empty, telex does not transcribe
-// voice messages. If base_url is not set, telex uses the base_url and the key of the first configured model.
+// Transcription configures the model that converts voice messages to text. If Model is empty, telex does not transcribe voice
+// messages. If base_url is not set, telex uses the base_url and the key of the first configured model.
 type Transcription struct {
 	Model   string `yaml:"model"`
 	BaseURL string `yaml:"base_url"`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// base is the smallest configuration with which the daemon can run. The test cases append their text to base, which
-// has three lines. So their text begins on line 4.
+// base is the smallest configuration with which the daemon can run. The test cases append their text to base, which has three
+// lines. So the text of each test case begins on line 4.
 const base = `models: [{name: main, model: m, api_key: k-main-secret}]
 platforms:
   telegram: {token: "1:telegram-secret"}
@@ -32,7 +32,7 @@ func mustParse(t *testing.T, text string, vars map[string]string) *Config {
 	return c
 }
 
-// TestParseErrors tests, for each rule, the exact error for a configuration that breaks it.
+// TestParseErrors breaks each rule, and compares the error with the exact expected text.
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -44,7 +44,7 @@ func TestParseErrors(t *testing.T) {
 		name, text string
 		want       []string // expected errors, without the file's name
 	}{
-		// Errors about the file as a whole.
+		// The following test cases are about the file as a whole.
 		{"empty file", "", []string{"1:1: the file is empty" + example}},
 		{"only comments", "# nothing\n", []string{"1:1: the file is empty" + example}},
 		{"null", "---\n", []string{"1:1: the file is empty" + example}},
@@ -97,7 +97,7 @@ func TestParseErrors(t *testing.T) {
 			`4:23: duplicate key "kind" in platforms.b; first on line 4`,
 		}},
 
-		// Errors about types and bounds of values.
+		// The following test cases are about types and bounds of values.
 		{"mapping wanted", base + "agent: x\n", []string{"4:8: agent must be a mapping of keys to values, not text"}},
 		{"list wanted", base + "access: {allow: telegram:*}\n", []string{
 			"4:17: access.allow must be a list, not text; write [a, b] or one entry per line with a dash",
@@ -151,7 +151,7 @@ func TestParseErrors(t *testing.T) {
 			`4:14: unknown value "everything" for log.level; known are debug, error, info, warn`,
 		}},
 
-		// Errors about environment variables and secrets.
+		// The following test cases are about environment variables and secrets.
 		{"missing variable", base + "agent: {system_prompt: \"${NONE}\"}\n", []string{
 			"4:24: environment variable NONE is not set, in agent.system_prompt; set it, or write $${ for a literal ${",
 		}},
@@ -207,7 +207,7 @@ func TestParseErrors(t *testing.T) {
 			`4:35: read "/" of platforms.b.token_file: not a regular file`,
 		}},
 
-		// Errors in the section models.
+		// The following test cases are about the section models.
 		{"no models key", "log: {}\n", []string{`1:1: missing key "models" at the top level; add "models: ..."`}},
 		{"no models", "models: []\n", []string{
 			`1:1: no models; add an entry such as "- {name: main, model: gpt-5-mini, api_key: ${OPENAI_API_KEY}}"`,
@@ -262,13 +262,13 @@ func TestParseErrors(t *testing.T) {
 			`4:49: unknown model "mian" in conversations.overrides[0].model; did you mean "main"?`,
 		}},
 
-		// Errors in the sections agent and texts.
+		// The following test cases are about the sections agent and texts.
 		{"think tag", base + "agent: {think_tags: [\"<think>\"]}\n", []string{
 			`4:22: invalid tag name "<think>" in agent.think_tags; write the name alone, such as think`,
 		}},
 		{"empty text", base + "texts: {hello: \" \"}\n", []string{"4:9: empty texts.hello; remove the line to keep the built-in text"}},
 
-		// Errors in the section streaming.
+		// The following test cases are about the section streaming.
 		{"streaming of an unknown endpoint", base + "streaming: {telegrm: true}\n", []string{
 			`4:13: unknown key "telegrm" in streaming; did you mean "telegram"?`,
 		}},
@@ -292,7 +292,7 @@ func TestParseErrors(t *testing.T) {
 			"4:24: streaming.telegram.cursor holds a line break",
 		}},
 
-		// Errors in the section access.
+		// The following test cases are about the section access.
 		{"pattern of an unknown endpoint", base + "access: {allow: [telegrm:*]}\n", []string{
 			`4:18: unknown endpoint in pattern "telegrm:*" in access.allow[0]; did you mean "telegram"?`,
 		}},
@@ -316,7 +316,7 @@ func TestParseErrors(t *testing.T) {
 			`4:19: an admin is one person, not "telegram:*", in access.admins; write endpoint:user:ID`,
 		}},
 
-		// Errors in the section platforms.
+		// The following test cases are about the section platforms.
 		{"unknown kind", base + "  b: {kind: telegran, token: x}\n", []string{
 			`4:13: unknown kind "telegran" in platforms.b; did you mean "telegram"?`,
 		}},

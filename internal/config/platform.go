@@ -62,7 +62,7 @@ type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
 	APIBase string `yaml:"api_base"` // scheme and host, without a trailing slash
 	Threads bool   `yaml:"threads"`
-	// MessageContent requests Discord's privileged intent "Message Content". Without it, Discord does not send the bot
+	// MessageContent requests Discord's privileged intent "Message Content". Without this intent, Discord does not send the bot
 	// the text of messages that don't mention the bot.
 	MessageContent bool `yaml:"message_content"`
 }
@@ -80,7 +80,7 @@ type Slack struct {
 // WhatsApp contains the settings of a phone number on WhatsApp's Cloud API.
 type WhatsApp struct {
 	AccessToken   Secret `yaml:"access_token" required:"true"`
-	PhoneNumberID string `yaml:"phone_number_id" required:"true"` // the id that Meta gives the number
+	PhoneNumberID string `yaml:"phone_number_id" required:"true"` // the id that Meta gives the phone number
 	AppSecret     Secret `yaml:"app_secret" required:"true"`
 	VerifyToken   Secret `yaml:"verify_token" required:"true"`
 	Listen        string `yaml:"listen" required:"true"` // host:port
@@ -181,7 +181,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 // Listen is an address on which the daemon listens, with the configuration key of this address.
 type Listen struct {
 	Key, Address string
-	Optional     bool // the daemon also starts if another program uses the address
+	Optional     bool // the daemon starts even if another program uses the address
 }
 
 // Listens returns the addresses on which the daemon listens.

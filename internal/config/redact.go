@@ -11,16 +11,16 @@ import (
 var (
 	urlShape = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
-	// namedShape matches a name that shows that its value is secret, such as api_key, together with the value. A value
-	// after "=" ends at white space. A value after ":" is the whole remaining text.
+	// namedShape matches a name that shows that its value is secret, such as api_key, together with the value. A secret after "="
+	// ends at white space. A secret after ":" is the whole remaining text.
 	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
 
 	// tokenShape matches the typical formats of tokens, such as sk-… and ghp_….
 	tokenShape = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xapp|xox[a-z]|glpat)-[\w-]{8,}|(?:gh[a-z]|github_pat|hf|npm)_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|` +
 		`eyJ[\w-]{8,}(?:\.[\w-]+)*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})`)
 
-	// randomShape matches a long sequence of letters and digits, which may be a random token. The function looksRandom
-	// decides whether it is one.
+	// randomShape matches a long sequence of letters and digits, which may be a random token. The function looksRandom decides
+	// whether such a sequence is a random token.
 	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
 	// countShape matches the name of a setting that counts tokens, such as max_tokens, together with its number, which
 	// is no secret.
@@ -28,15 +28,15 @@ var (
 	hexShape   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 )
 
-// minSecretValue is a length in bytes. A value in a URL's query that has at least this length counts as a secret,
-// whatever the name of its parameter is.
+// minSecretValue is the minimum length in bytes of a value in a URL's query that counts as a secret whatever the name of its
+// parameter is.
 const minSecretValue = 16
 
 // redactor replaces secrets in texts and collects them.
 type redactor struct{ found []string }
 
-// Secrets returns the secrets that the server's arguments and URL contain as literal text. Logs and errors must mask
-// these secrets.
+// Secrets returns the secrets that are written out in the server's arguments and in its URL. Logs and errors must mask these
+// secrets.
 func (s MCPServer) Secrets() []Secret {
 	var r redactor
 	r.server(s)
@@ -162,8 +162,8 @@ func (r *redactor) url(text string) string {
 	return out
 }
 
-// value replaces a value in the query of a URL. If the value is short and its name is harmless, value does not record
-// it as a secret.
+// value replaces a value in the query of a URL. If the value is short and its name is harmless, the method value does not
+// record it as a secret.
 func (r *redactor) value(pair string) string {
 	name, value, named := strings.Cut(pair, "=")
 	switch {
@@ -183,8 +183,7 @@ func (r *redactor) hide(secret string) string {
 	return redacted
 }
 
-// add records a secret in two forms: as the URL contains it, and as the server understands it, without
-// percent-encoding.
+// add records a secret in two forms: as it is written in the URL, and as the server understands it, without percent-encoding.
 func (r *redactor) add(secret string) {
 	r.found = append(r.found, secret)
 	if plain, err := url.PathUnescape(secret); err == nil && plain != secret && !strings.Contains(secret, ":") {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// When the arguments of an MCP server are shown, all secrets in them must be hidden, also secrets in URLs.
+// When the arguments of an MCP server are shown, all secrets in them must be hidden, including secrets in URLs.
 func TestServersWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ args, shown, secrets []string }{

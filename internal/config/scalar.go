@@ -61,8 +61,8 @@ func (d *decoder) setText(path string, n *yaml.Node, v reflect.Value, t tags, te
 	}
 }
 
-// number decodes a number whose text must match shape. A float64 represents all integers within the bounds of the tags
-// exactly.
+// number decodes a number whose text must match the regular expression shape. A float64 represents all integers exactly that
+// the bounds in the tags allow.
 func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *regexp.Regexp) (x float64, ok bool) {
 	hint := ""
 	if t.unit != "" {
@@ -189,8 +189,8 @@ func headerName(path string) (string, bool) {
 	return name, ok && before != ""
 }
 
-// positionOnly returns a node that has the position of n, but no text. storeSecret gets it if n is the path of a
-// secret file: environment variables in this path are not secrets and must not be masked.
+// positionOnly returns a node that has the position of n, but no text. If n is the path of a secret file, storeSecret gets such
+// a node: environment variables in this path are not secrets and must not be masked.
 func positionOnly(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
 // fromFile decodes the key <key>_file. fromFile reads a secret from the named file, or a list of API keys, one on each
@@ -221,8 +221,8 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	v.Set(out)
 }
 
-// text returns a scalar as text, with environment variables expanded. text accepts a number as text. text refuses
-// null, true and false without quotes, because an operator who writes them probably does not mean a text.
+// text returns a scalar as text, with environment variables expanded. text also accepts a number. text refuses null, true and
+// false without quotes, because an operator who writes them probably does not mean a text.
 func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -260,11 +260,11 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexByte(path, '.'))]
 }
 
-// quoted returns a node's value for an error message, in quotes and as the file contains it: an environment variable
+// quoted returns a node's value for an error message, in quotes and as the file contains the value: an environment variable
 // appears as ${NAME}. Use quoted only for keys whose values are not secret.
 func quoted(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
 
-// quotedAt is like quoted, but for the text at a path.
+// quotedAt is like quoted, but quotes the text at a path.
 func (d *decoder) quotedAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
 
 // quotedKey returns a key for an error message, in quotes. If the key looks like a misplaced secret, quotedKey returns
@@ -276,8 +276,8 @@ func quotedKey(key string) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// printable returns a key for an error message. If it does not look like a key, it may be a secret, and printable
-// returns a placeholder.
+// printable returns a key for an error message. If the key does not look like a key, it may be a secret, and printable returns
+// a placeholder.
 func printable(key string) string {
 	digits := 0
 	for _, r := range key {

@@ -14,7 +14,7 @@ type field struct {
 	tags  tags
 }
 
-// tags contains the rules in the struct tags of a field. The package comment lists them.
+// tags contains the rules in the struct tags of a field. The package comment lists these struct tags.
 type tags struct {
 	enum     []string
 	min, max string
@@ -59,9 +59,9 @@ func keysOfStruct[T any]() []string {
 // valueOf returns the value to which pointer points, which can be set.
 func valueOf(pointer any) reflect.Value { return reflect.ValueOf(pointer).Elem() }
 
-// inBounds reports whether x is within the bounds of the tags. The result bounds describes them for an error message.
+// inBounds reports whether x is within the bounds of the tags. The result bounds describes these bounds for an error message.
 func (t tags) inBounds(x float64) (ok bool, bounds string) {
-	// Errors only mean that there is no bound: a test checks that all bounds are numbers.
+	// An error of ParseFloat only means that there is no such bound: a test checks that all bounds are numbers.
 	low, errLow := strconv.ParseFloat(t.min, 64)
 	high, errHigh := strconv.ParseFloat(t.max, 64)
 	bounds = "between " + t.min + " and " + t.max

@@ -12,16 +12,16 @@ import (
 
 const (
 	redacted = "[redacted]"
-	// minMasked is the minimum length in bytes of secrets that telex masks inside other texts. If it masked shorter
-	// secrets, it would mask ordinary words too.
+	// minMasked is the minimum length in bytes of secrets that telex masks inside other texts. If telex masked shorter secrets
+	// inside other texts, it would mask ordinary words too.
 	minMasked = 6
 )
 
 // Secret is a value that must not be shown. Every way to print or encode a Secret returns "[redacted]", or nothing if
 // the Secret is empty. Only [Secret.Reveal] returns the value. The zero value is the empty Secret.
 type Secret struct {
-	// value is a pointer so that fmt never prints the secret. If a Secret is in an unexported field of another struct,
-	// fmt can't call its methods, and would print a value of type string.
+	// value is a pointer, so that fmt never prints the secret. If another struct has a Secret in an unexported field, fmt can't
+	// call the Secret's methods, and would print a value of type string.
 	value *string
 }
 
@@ -33,7 +33,7 @@ func NewSecret(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal returns the value. The caller may pass it only to the service to which the secret belongs.
+// Reveal returns the value. The caller of Reveal may pass the value only to the service to which the secret belongs.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -90,8 +90,8 @@ func mask(text string, secrets []Secret) string {
 	return text
 }
 
-// secretWords lists words as alternatives of a regular expression. If a name contains one of them, its value counts as
-// a secret.
+// secretWords lists words as alternatives of a regular expression. If a name contains one of these words, the value with this
+// name counts as a secret.
 const secretWords = "auth|key|token|secret|pass|cookie|credential|signature"
 
 var secretName = regexp.MustCompile("(?i)" + secretWords)

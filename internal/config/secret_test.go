@@ -39,7 +39,7 @@ func TestSecretNeverShows(t *testing.T) {
 		}
 		outputs["Print"] = fmt.Sprint(holder)
 		outputs["Errorf"] = fmt.Errorf("holder: %v", holder).Error()
-		if name != "map key" { // another test checks a Secret as a map key in JSON and YAML
+		if name != "map key" { // another test checks a Secret that is used as a map key in JSON and YAML
 			outputs["json"] = marshal(t, json.Marshal, holder)
 			outputs["yaml"] = marshal(t, yaml.Marshal, holder)
 		}

@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxSecretFile is the maximum size of a secret file in bytes. Real tokens are much smaller.
+// maxSecretFile is the maximum size of a secret file in bytes. Real tokens are much smaller than maxSecretFile.
 const maxSecretFile = 1 << 16
 
 // secretFile reads the file that the key <key>_file names, and returns its text without the line break at the end. If
@@ -34,7 +34,7 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	text, mode, err := readFirstExisting(places)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err // leave out the path: the message contains it, unless it may be a secret
+			err = pathErr.Err // leave out the path: the error message contains it, unless the path may be a secret
 		}
 		d.fail(n, where, "read %s of %s: %v", quotedPath(n.Value), displayPath(path), err)
 		return "", false
@@ -111,8 +111,8 @@ func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	return string(data), info.Mode(), nil
 }
 
-// quotedPath returns a path for an error message, in quotes. If the path looks like a secret that was pasted by
-// mistake, quotedPath hides it.
+// quotedPath returns a path in quotes, for an error message. If the path looks like a secret that was pasted by mistake,
+// quotedPath hides it.
 func quotedPath(raw string) string {
 	if strings.ContainsAny(raw, `/.\`) || len(raw) <= 24 && !strings.Contains(raw, ":") {
 		return fmt.Sprintf("%q", raw)

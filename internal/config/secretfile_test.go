@@ -45,7 +45,7 @@ func TestSecretFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "secrets", "key"), "not this one", 0o600)
 	tests := []struct {
 		name             string
-		key, token       string // paths as the configuration contains them
+		key, token       string // paths of secret files as the configuration contains them
 		vars             map[string]string
 		wantKey, wantTok string
 	}{
@@ -146,7 +146,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// The key keys_file names a file with several API keys, one on each line. All of them must be read.
+// The key keys_file names a file with several API keys, one on each line. Parse must read all keys in this file.
 func TestSecretListFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// serverName matches valid names of MCP servers, which have at most 24 characters. The name by which a model calls a
-// tool consists of the server's name, "_" and the tool's own name. Providers accept at most 64 characters, so at least
-// 39 are left for the tool's own name.
+// serverName matches valid names of MCP servers, which have at most 24 characters. The name by which a model calls a tool
+// consists of the server's name, "_" and the tool's own name. Providers accept at most 64 characters for the whole name, so at
+// least 39 are left for the tool's own name.
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,23}$`)
 
 // validateServers validates each configured MCP server, and checks that the servers' names are unique.
@@ -62,9 +62,9 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 	d.parseURL(address, s.URL, "headers")
 }
 
-// validateLists reports entries in the lists of tools that have no effect, because another list, which takes
-// precedence, covers the same tools. deny takes precedence over read_only, and read_only over auto_approve. An entry
-// that also covers other tools is valid.
+// validateLists reports entries in the lists of tools that have no effect, because another list, which takes precedence, covers
+// the same tools. deny takes precedence over read_only, and read_only over auto_approve. An entry that also covers tools
+// outside the other list is valid.
 func (d *decoder) validateLists(at string, s MCPServer) {
 	const denied = "tools in deny are never offered: remove it from this list or from deny"
 	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"deny", s.Deny}, denied)

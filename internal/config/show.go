@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Show writes the values of all settings as YAML, in the order of the schema. Show masks secrets, even inside other
-// texts.
+// Show writes the values of all settings as YAML, in the order of the schema. Show masks secrets, even where they are a part of
+// another text.
 func (c *Config) Show(w io.Writer) error {
 	s := printer{secrets: c.sensitive}
 	root := s.structure(reflect.ValueOf(c).Elem())
@@ -137,7 +137,7 @@ func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	switch reflect.TypeOf(x).Kind() {
 	case reflect.String, reflect.Bool, reflect.Int:
 		n := &yaml.Node{}
-		return n, n.Encode(x) == nil // Encode can't fail for these types
+		return n, n.Encode(x) == nil // the method Encode can't fail for these types
 	}
 	return nil, false
 }

@@ -54,8 +54,8 @@ texts: {hello: "true"}
 	}
 }
 
-// The output of Show must be a valid configuration, except for the masked secrets. If Parse reads this output, Show
-// must print the same text again.
+// The output of Show must be a valid configuration, except for the masked secrets. If Parse reads the output of Show, another
+// call of Show must print the same text again.
 func TestShowReadsBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

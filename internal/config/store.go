@@ -20,7 +20,7 @@ type Store struct {
 // SQLite is the DSN for an SQLite file in the state directory.
 const SQLite = "sqlite"
 
-// DSN identifies a database: SQLite, or the URL of a PostgreSQL database, which may contain a password.
+// DSN identifies a database, which is either SQLite, or a PostgreSQL database with its URL, which may contain a password.
 type DSN struct{ Secret }
 
 func newDSN(text string) DSN { return DSN{NewSecret(text)} }
@@ -45,8 +45,8 @@ func (d DSN) masked() string {
 	return u.String()
 }
 
-// parse parses the URL of a database and returns its hosts. parse splits the list of hosts itself, because net/url
-// accepts only one host. The error of parse may contain the password.
+// parse parses the URL of a database and returns its hosts. parse splits the list of hosts itself, because net/url accepts only
+// one host. The error that parse returns may contain the password.
 func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 	scheme, rest, _ := strings.Cut(d.Reveal(), "://")
 	end := len(rest)
@@ -101,8 +101,8 @@ func (d *decoder) validateStore(s Store) {
 	}
 }
 
-// driverAccepts reports whether the database driver can parse a URL. If not, reason is the driver's error without the
-// URL, or empty if the error might contain a part of the password.
+// driverAccepts reports whether the database driver can parse a URL. If the driver can't parse the URL, reason is the driver's
+// error without the URL. If the error might contain a part of the password, reason is empty.
 func driverAccepts(dsn string) (reason string, ok bool) {
 	_, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
@@ -115,15 +115,15 @@ func driverAccepts(dsn string) (reason string, ok bool) {
 	bare := *e
 	bare.ConnString = ""
 	reason = strings.TrimPrefix(strings.Join(strings.Fields(bare.Error()), " "), "cannot parse ``: ")
-	if strings.HasPrefix(reason, "failed to parse") { // such a reason quotes a part of the URL, perhaps the password
+	if strings.HasPrefix(reason, "failed to parse") { // a reason with this beginning quotes a part of the URL
 		return "", false
 	}
 	return reason, false
 }
 
-// manyAts reports whether a URL contains more than one @ before its path. net/url assumes that the password ends at
-// the last @, but libpq and the driver assume that it ends at the first @. So the driver would show the end of such a
-// password in errors, as a part of the host.
+// manyAts reports whether a URL contains more than one @ before its path. net/url assumes that the password ends at the last @,
+// but libpq and the driver assume that it ends at the first @. So if a password contains an @, the driver would show the end of
+// the password in errors, as a part of the host.
 func manyAts(dsn string) bool {
 	_, authority, _ := strings.Cut(dsn, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {

@@ -43,7 +43,7 @@ func TestStoreDSN(t *testing.T) {
 		{dsn: "postgres://u:hidden-pass", wrong: invalid},
 		{dsn: "postgres://u:hidden-pass@h:port/d", wrong: invalid},
 		{dsn: "postgres://u:hidden%pass@h/d", wrong: invalid},
-		{dsn: "postgres://u:hidden@pass@h/d", wrong: invalid}, // the driver would show everything after the first @ as the host
+		{dsn: "postgres://u:hidden@pass@h/d", wrong: invalid}, // the driver would show the text after the first @ as the host
 		{dsn: "host=h password=hidden-pass", wrong: invalid},
 	} {
 		c, err := Parse("config.yaml", []byte(base+"store: {dsn: \""+tt.dsn+"\"}\n"), nil)

@@ -18,7 +18,7 @@ const (
 // running.
 const (
 	ToolProgressOff    = "off"
-	ToolProgressInline = "inline" // lines below the growing text
+	ToolProgressInline = "inline" // the growing reply shows the running tools in lines below its text
 )
 
 // These are the values of streaming.stop_button. The value says when a growing reply has a stop button.
@@ -50,12 +50,12 @@ type StreamingRules struct {
 	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
 	LinkPreviews string         `yaml:"link_previews" enum:"off|asked"`
-	// Endpoints contains settings for individual endpoints. Each of them is a key in the section streaming, with the
-	// endpoint's name.
+	// Endpoints contains settings for individual endpoints. Each of these endpoints has a key of its own in the section streaming,
+	// with the endpoint's name.
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
 
-// StreamingRule overrides settings for one endpoint. If a field is nil, the value in the section applies.
+// StreamingRule overrides settings for one endpoint. If a field of the rule is nil, the value in the section streaming applies.
 type StreamingRule struct {
 	Enabled      *bool    `yaml:"enabled"`
 	EditInterval *float64 `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"`
@@ -96,10 +96,10 @@ type StreamingSettings struct {
 	LinkPreviews string
 }
 
-// Streaming returns the settings of an endpoint. kindDefaultInterval, the platform's default, is used if no edit
-// interval is configured. Three settings can decide whether the endpoint streams: streaming.<endpoint>, the
-// environment variable TELEX_STREAMING_ENABLED and streaming.enabled. The first of these settings that is set decides.
-// If the transport is off, the endpoint never streams.
+// Streaming returns the settings of an endpoint. The parameter kindDefaultInterval is the platform's default, which is used if
+// no edit interval is configured. Three settings can decide whether the endpoint streams: streaming.<endpoint>, the environment
+// variable TELEX_STREAMING_ENABLED and streaming.enabled. Of these three settings, the first one that is set decides. If the
+// transport is off, the endpoint never streams.
 func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
 	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
 	if endpoint == TerminalEndpoint && s.CLI != nil {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// TestStreamingPrecedence tests all combinations of the settings that decide whether an endpoint streams: the
-// endpoint's own setting, then the environment, then streaming.enabled. If none is set, the endpoint does not stream.
+// TestStreamingPrecedence tests all combinations of the settings that decide whether an endpoint streams: the endpoint's own
+// setting, then the environment, then streaming.enabled. If none of these settings is set, the endpoint does not stream.
 func TestStreamingPrecedence(t *testing.T) {
 	t.Parallel()
 	type choice struct {
-		text  string // as the file or the environment contains it; empty: not set
-		says  bool   // whether the text decides this
+		text  string // text of the setting in the file or the environment; empty: not set
+		says  bool   // whether the setting's text enables streaming
 		value bool
 	}
 	endpoint := []choice{

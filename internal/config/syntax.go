@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// parserError matches error messages of yaml.v3 whose line number is too small by 1. These messages come from the
-	// parser of yaml.v3, which counts lines from 0. All other messages come from the scanner of yaml.v3, which counts
-	// lines from 1.
+	// parserError matches those error messages of yaml.v3 in which the line number is too small by 1. Such messages come from the
+	// parser of yaml.v3, which counts lines from 0. All other messages come from the scanner of yaml.v3, which counts lines from
+	// 1.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
@@ -43,8 +43,8 @@ func (d *decoder) checkText(data []byte) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser. Such an error contains a line number, but no column. The only text of
-// the file that such an error quotes is the name of an anchor, which may be an unquoted secret.
+// syntax reports an error of the YAML parser. An error of the YAML parser contains a line number, but no column. The only text
+// of the file that an error of the YAML parser quotes is the name of an anchor, which may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxApproval is the longest time that a tool call may wait for a person's approval. Meanwhile, its turn stays in
-// memory. After a day, people no longer know what the question was about.
+// maxApproval is the longest time that a tool call may wait for a person's approval. While a tool call waits for approval, its
+// turn stays in memory. After a day, people no longer know why the bot asked for the approval.
 const maxApproval = 24 * time.Hour
 
 // maxCursor is the maximum length of the cursor in characters. Each preview of a reply contains the cursor, so a long
@@ -102,7 +102,7 @@ func (d *decoder) validateModels(models []Model) {
 	}
 }
 
-// These are the configuration keys of the admin address.
+// These constants are the configuration keys of the admin address.
 const (
 	adminListen = "admin.listen"
 	adminToken  = "admin.token"
@@ -165,7 +165,7 @@ func (d *decoder) validateTranscription(c *Config) {
 	}
 }
 
-// validateModelName checks a key whose value is the name of a model. An empty name means the first model.
+// validateModelName checks a key whose value is the name of a model. An empty name stands for the first model.
 func (d *decoder) validateModelName(c *Config, at, name string) {
 	var names []string
 	for _, m := range c.Models {
