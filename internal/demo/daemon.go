@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// restartAfter is the pause before the demo starts a killed daemon again, like RestartSec of the systemd unit.
+	// restartAfter is the pause before the demo starts a killed daemon again, like the setting RestartSec of the systemd unit.
 	restartAfter = 2 * time.Second
 	// askEvery is the interval between two reads of the daemon's status.
 	askEvery = 400 * time.Millisecond
@@ -30,14 +30,14 @@ const (
 	startTime = 20 * time.Second
 )
 
-// daemon is the process of `telex run`. Whenever the process ends, the demo starts it again.
+// daemon is the process of `telex run`. Whenever the daemon's process ends, the demo starts it again.
 type daemon struct {
 	program, dir, file string
 	admin              string // URL at which the daemon serves its status
 	log                *slog.Logger
 	pulse              *pulse
 
-	threads sync.WaitGroup // counts the goroutines that wait for a process, one for each
+	threads sync.WaitGroup // counts the goroutines that wait for a process to end, one goroutine for each process
 
 	mu      sync.Mutex
 	process *outside.Process
@@ -51,7 +51,7 @@ func newDaemon(program, dir, file, adminURL string, log *slog.Logger, p *pulse) 
 	return &daemon{program: program, dir: dir, file: file, admin: adminURL, log: log, pulse: p}
 }
 
-// start starts the process and waits until its endpoints are connected.
+// start starts the daemon's process and waits until the daemon's endpoints are connected.
 func (d *daemon) start(ctx context.Context) error {
 	if err := d.launch(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (d *daemon) lastLog() string {
 
 // launch starts a process of the daemon.
 func (d *daemon) launch() error {
-	cmd := exec.Command(d.program, "run", "--config", d.file) //nolint:gosec // d.program is this program
+	cmd := exec.Command(d.program, "run", "--config", d.file) //nolint:gosec // d.program is the binary that is running the demo
 	cmd.Dir = d.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -174,7 +174,7 @@ func (d *daemon) read(ctx context.Context) (status admin.Status, err error) {
 	return status, json.NewDecoder(res.Body).Decode(&status)
 }
 
-// kill ends the process with SIGKILL, so that the daemon can't clean up or save anything.
+// kill ends the daemon's process with SIGKILL, so that the daemon can't clean up or save anything.
 func (d *daemon) kill() {
 	d.mu.Lock()
 	p := d.process
@@ -185,7 +185,7 @@ func (d *daemon) kill() {
 	d.pulse.beat()
 }
 
-// stop sends SIGTERM to the process and waits until it has ended.
+// stop sends SIGTERM to the daemon's process and waits until the process has ended.
 func (d *daemon) stop() error {
 	d.mu.Lock()
 	p := d.process

@@ -51,7 +51,7 @@ type demo struct {
 	slack    *slack.Server
 	whatsapp *whatsapp.Server
 	house    *homeassistant.Server
-	models   [2]*openai.Server // if there is a real model, the first one is unused
+	models   [2]*openai.Server // if a real model replaces the first stand-in, the first server is unused
 	gates    [2]*gate          // proxies in front of the models
 	program  *program          // the program that uses the API server
 	daemon   *daemon
@@ -61,10 +61,10 @@ type demo struct {
 	asked int
 	pulse *pulse
 	serve sync.WaitGroup
-	close []func() error // functions that stop the stand-ins, in the order of their start
+	close []func() error // functions that stop the stand-ins, in the order in which the stand-ins were started
 }
 
-// Run starts everything, calls ready with the address of the page, and stops everything when ctx ends.
+// Run starts everything, calls the function ready with the address of the page, and stops everything when ctx ends.
 func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 	dir, err := os.MkdirTemp("", "telex-demo-")
 	if err != nil {
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 
 // begin starts the stand-ins and writes the daemon's configuration.
 func (d *demo) begin(ctx context.Context) error {
-	var ports [3]string // ports of the daemon
+	var ports [3]string // ports of the daemon's servers
 	for i := range ports {
 		var err error
 		if ports[i], err = outside.FreeAddress(ctx); err != nil {
@@ -164,7 +164,7 @@ type server interface {
 	Close() error
 }
 
-// listen starts s on a free port. s runs until the demo ends.
+// listen starts the server s on a free port. The server runs until the demo ends.
 func (d *demo) listen(ctx context.Context, s server) (url string, err error) {
 	return d.listenAt(ctx, s, "127.0.0.1:0")
 }
@@ -213,7 +213,7 @@ func watchOne[E any](d *demo, events iter.Seq[E]) {
 	})
 }
 
-// teach gives rules to a model's stand-in. By these rules, the stand-in calls Home Assistant's tools and describes
+// teach gives rules to a model's stand-in. According to these rules, the stand-in calls Home Assistant's tools and describes
 // attachments.
 func teach(m *openai.Server) error {
 	for about, do := range map[string]string{

@@ -14,10 +14,10 @@
 // # Decisions
 //
 // This package renders the page, because the page shows five platforms, and each stand-in imitates only one platform.
-// (Telegram's stand-in also has a page of its own.) A place converts the records of its stand-in into one common form
-// of message. One HTML template renders the messages of all places, and style.css makes each column look like the
-// platform's client. The server renders all parts of the page and sends the changed ones as server-sent events. The
-// script only inserts the parts that the server sends.
+// (Telegram's stand-in also has a page of its own.) A place converts the records of its stand-in into one common form of
+// message. One HTML template renders the messages of all places, and style.css makes each column look like the platform's
+// client. The server renders all parts of the page and sends the changed ones as server-sent events. The script only inserts
+// the parts of the page that the server sends.
 //
 // The package parses the visible markup by its own rules. The package shares no code with internal/markup and with the
 // adapters' dialects. So a mistake in the adapters' code becomes visible on the page.

@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// tags returns the HTML tags for one of Telegram's formats. A format has the same name in entities and in rich
+// tags returns the HTML tags for one of Telegram's text formats. A format has the same name in Telegram's entities and in rich
 // messages.
 func tags(format string) (open, closing string) {
 	if tag, ok := map[string]string{
@@ -44,8 +44,8 @@ func anchor(address string) (open, closing string) {
 	return fmt.Sprintf(`<a href="%s" target="_blank" rel="noopener noreferrer">`, template.HTMLEscapeString(u.String())), "</a>"
 }
 
-// entities renders a text of Telegram. The offsets of entities count UTF-16 code units. If two entities overlap, but
-// neither contains the other, entities ignores the second one. Telegram never sends such entities.
+// entities renders a text of Telegram. The offsets of entities count UTF-16 code units. If two entities overlap, but neither
+// contains the other, entities ignores the second one. Telegram never sends entities that overlap in this way.
 func entities(text string, list []telegram.Entity) template.HTML {
 	units := utf16.Encode([]rune(text))
 	slices.SortStableFunc(list, func(a, b telegram.Entity) int {
@@ -75,20 +75,20 @@ func entities(text string, list []telegram.Entity) template.HTML {
 			out.WriteString(closing)
 			from = end
 			if (e.Type == "pre" || strings.HasSuffix(e.Type, "blockquote")) && from < to && units[from] == '\n' {
-				from++ // a block element already breaks the line
+				from++ // skip a line break, because the block element already breaks the line
 			}
 		}
 		write(from, to)
 	}
 	draw(0, len(units), list)
-	return template.HTML(`<div class="lines">` + out.String() + `</div>`) //nolint:gosec // all texts are escaped
+	return template.HTML(`<div class="lines">` + out.String() + `</div>`) //nolint:gosec // safe, because all texts are escaped
 }
 
 // richBlocks renders the blocks of a rich message.
 func richBlocks(list []telegram.RichBlock) template.HTML {
 	var out strings.Builder
 	writeBlocks(&out, list)
-	return template.HTML(out.String()) //nolint:gosec // all texts are escaped
+	return template.HTML(out.String()) //nolint:gosec // safe, because all texts in it are escaped
 }
 
 func writeBlocks(out *strings.Builder, list []telegram.RichBlock) {

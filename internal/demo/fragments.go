@@ -39,7 +39,7 @@ type fragment struct {
 type messageView struct {
 	message
 	DOM, Column string
-	First       bool // somebody else wrote the message above this one
+	First       bool // somebody else wrote the message above this message
 	Bot         string
 }
 
@@ -51,7 +51,7 @@ type columnView struct {
 	State    string // idle, asked, writing, asks or complete
 	Activity string
 	Blocked  time.Duration // how long the platform still refuses calls; 0: it accepts calls
-	Waiting  int           // number of calls that wait in the daemon because of the limit
+	Waiting  int           // number of calls that wait in the daemon because of the place's limit
 	Storm    time.Duration
 	Outage   time.Duration
 }
@@ -109,7 +109,7 @@ func (d *demo) look(now time.Time) state {
 		}
 		s.messages[c.Key] = viewMessages(c, seen.Messages)
 		v.State = stateOf(seen.Messages)
-		if v.State == "complete" && v.Waiting > 0 { // a further message of the answer still has to be sent
+		if v.State == "complete" && v.Waiting > 0 { // the bot still has to send a further message of the answer
 			v.State = "writing"
 		}
 		s.Score.add(v, seen.Messages)
@@ -136,13 +136,13 @@ func stateOf(list []message) string {
 	return "idle"
 }
 
-// add adds the figures of a column, whose messages are list.
+// add adds the figures of a column to the score. The parameter list contains the column's messages.
 func (s *score) add(v columnView, list []message) {
 	s.Violations += v.Violations
 	s.Refused += v.Refused
 	for i, m := range list {
 		if m.Growing && i < len(list)-1 {
-			s.Cursors++ // only the last message may still grow, so this cursor is a mistake
+			s.Cursors++ // only the last message may still grow, so a cursor in an earlier message is a mistake
 		}
 		if !m.Mine && (i == len(list)-1 || list[i+1].Mine) { // this is the last message of an answer
 			s.Complete++

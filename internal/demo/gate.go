@@ -12,19 +12,19 @@ import (
 	"sync"
 )
 
-// mode determines what a gate does with requests.
+// mode determines what a gate does with the requests to its model.
 type mode string
 
 const (
-	answers mode = "answers" // lets all requests through
-	refuses mode = "refuses" // responds with status 503, like an overloaded provider
-	breaks  mode = "breaks"  // cuts each answer off in the middle
+	answers mode = "answers" // the gate lets all requests through
+	refuses mode = "refuses" // the gate responds with status 503, like an overloaded provider
+	breaks  mode = "breaks"  // the gate cuts each answer off in the middle
 )
 
 // breakAfter is the number of bytes of an answer that the gate lets through before it cuts the answer off.
 const breakAfter = 96 << 10
 
-// gate is a proxy in front of a model. With a gate, the demo can imitate failures even of a real model.
+// gate is a proxy in front of a model. With a gate, the demo can imitate failures even if a real model answers.
 type gate struct {
 	proxy *httputil.ReverseProxy
 
@@ -80,7 +80,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
-// enter counts a request, and reports whether the gate lets the request through.
+// enter counts a request to the model, and reports whether the gate lets the request through.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -99,7 +99,7 @@ func (g *gate) leave() {
 	g.counts.Writing--
 }
 
-// set changes the mode. The new mode also applies to answers in progress.
+// set changes the mode of the gate. The new mode also applies to answers that are already being written.
 func (g *gate) set(m mode) error {
 	if m != answers && m != refuses && m != breaks {
 		return fmt.Errorf("unknown mode %q", m)
@@ -126,7 +126,8 @@ func (g *gate) shape(r *http.Response) error {
 
 var errBroken = errors.New("the demo broke the answer off")
 
-// breaking is the body of an answer. In the mode breaks, reading fails once the gate has let breakAfter bytes through.
+// breaking is the body of an answer. In the mode breaks, reading from the body fails once the gate has let breakAfter bytes
+// through.
 type breaking struct {
 	io.ReadCloser
 	gate *gate

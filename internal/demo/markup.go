@@ -20,7 +20,7 @@ import (
 // dialect converts a platform's markup to HTML.
 type dialect struct {
 	md     goldmark.Markdown
-	before func(string) string // prepares the text; nil: unchanged
+	before func(string) string // prepares the text before it is rendered; nil: the text stays unchanged
 }
 
 // html renders a text as HTML. The result is safe: all tags come from this package and from goldmark, which leaves out
@@ -66,8 +66,8 @@ func slackMarkdown() dialect {
 // slackLink matches a link in mrkdwn. The page shows only the URL of such a link, without its label.
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
-// inlineFence matches three backticks that are followed by text in the same line. On the platforms, they begin a code
-// block. In Markdown, they do not.
+// inlineFence matches three backticks that are followed by text in the same line. On the platforms, three backticks with text
+// in the same line begin a code block. In standard Markdown, they do not begin a code block.
 var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
 
 // withFences moves three backticks to a line of their own if they precede or follow text. goldmark then recognizes the
@@ -109,12 +109,11 @@ func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) 
 	)
 }
 
-// marks are the delimiters around formatted text. marks[c][n] is the HTML tag for text between n characters c and
-// again n characters c.
+// marks contains the delimiters around formatted text. marks[c][n] is the HTML tag for text that is enclosed by n characters c.
 type marks map[byte][]string
 
-// mark is a text between two delimiters. The node kind of a mark is goldmark's kind for struck-out text, so that
-// markRenderer renders the mark.
+// mark is a syntax node: a text between two delimiters. A mark's node kind is the one that goldmark uses for struck-out text,
+// so that goldmark lets markRenderer render the mark.
 type mark struct {
 	extast.Strikethrough
 
@@ -124,7 +123,7 @@ type mark struct {
 // markParser parses the delimiters that consist of one certain character.
 type markParser struct {
 	char byte
-	tags []string // tags[n] is the HTML tag for n characters in a row; empty: they are no delimiter
+	tags []string // tags[n] is the HTML tag for n such characters in a row; empty: they are no delimiter
 }
 
 // Trigger implements parser.InlineParser.
@@ -174,7 +173,7 @@ func (markRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 		switch {
 		case !entering:
-			_, _ = w.WriteString("</" + m.tag + ">") // goldmark returns write errors at the end of rendering
+			_, _ = w.WriteString("</" + m.tag + ">") // ignore the error: goldmark returns write errors at the end of rendering
 		case m.tag == "span":
 			_, _ = w.WriteString(`<span class="spoiler" tabindex="0">`)
 		default:

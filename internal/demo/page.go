@@ -25,8 +25,8 @@ var files embed.FS
 const (
 	// drawEvery is the minimum time between two updates of the page.
 	drawEvery = 120 * time.Millisecond
-	// tickEvery is the interval at which the page is updated even if nothing happens. The page shows times, which change
-	// every second.
+	// tickEvery is the interval at which the page is updated even if nothing happens. For example, the page shows durations, which
+	// change every second.
 	tickEvery = time.Second
 	// maxAsk is the maximum size of a question with its file, in bytes.
 	maxAsk = 20 << 20
@@ -42,9 +42,8 @@ type page struct {
 	templates *template.Template
 }
 
-// servePage starts the server of the page. Below /telegram/, the server also serves the page of Telegram's stand-in.
-// The page of the stand-in shows only the Telegram chat, but there a person can also reply, edit messages and use
-// groups.
+// servePage starts the server of the page. Below /telegram/, the server also serves the page of Telegram's stand-in. The page
+// of the stand-in shows only the Telegram chat, but on that page, a person can also reply, edit messages and use groups.
 func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	p := &page{demo: d}
 	p.templates, err = template.New("").Funcs(template.FuncMap{
@@ -212,7 +211,8 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act calls do for a submitted HTML form. If the browser runs no JavaScript, act then makes it load the page again.
+// act calls the function do for a submitted HTML form. If the browser runs no JavaScript, act makes it load the page again
+// after the call.
 func (p *page) act(do func(r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAsk)
@@ -250,7 +250,7 @@ func (p *page) ask(r *http.Request) error {
 		if !slices.Contains(to, c.Key) {
 			continue
 		}
-		if c.Key == "api" && strings.HasPrefix(q.Text, "/") { // a program can't use commands
+		if c.Key == "api" && strings.HasPrefix(q.Text, "/") { // the program at the API can't use commands
 			if q.Text == "/stop" {
 				p.program.stop()
 			}
@@ -350,8 +350,8 @@ func (p *page) flip(r *http.Request) error {
 	return nil
 }
 
-// later returns until when a fault lasts, if a switch turns the fault on for the time lasts. If the fault is already
-// on, the switch turns it off, and later returns the zero time.
+// later returns the time until which a fault lasts if a switch turns the fault on now. The parameter lasts is the fault's
+// duration. If the fault is already on, the switch turns it off, and later returns the zero time.
 func later(now, until time.Time, lasts time.Duration) time.Time {
 	if until.After(now) {
 		return time.Time{}

@@ -35,17 +35,17 @@ func (a *attachment) isImage() bool { return strings.HasPrefix(a.Mime, "image/")
 // message is one message in the form in which a client shows it.
 type message struct {
 	ID      string
-	Mine    bool // a person wrote it
+	Mine    bool // a person wrote the message
 	At      time.Time
 	Edits   int
 	Edited  string // the text with which the client marks an edited message; empty: no mark
-	Quote   string // beginning of the message to which this one replies
+	Quote   string // beginning of the message to which this message replies
 	Body    template.HTML
 	Files   []file
 	Buttons []button
-	Ticks   string // WhatsApp only: sent, delivered or read
-	Growing bool   // the text ends with the cursor
-	Plain   string // text for screen readers
+	Ticks   string // delivery state, WhatsApp only: sent, delivered or read
+	Growing bool   // the message's text ends with the cursor
+	Plain   string // the message's text for screen readers
 }
 
 type button struct{ ID, Label, Style string }
@@ -67,8 +67,8 @@ type screen struct {
 type figures struct {
 	Limit       string // description of the limit in words
 	Used, Max   int
-	Calls       int // number of calls that change what people see
-	Refused     int // number of calls refused with 429
+	Calls       int // number of calls that changed what people see
+	Refused     int // number of calls that the platform refused with 429
 	Blocked     time.Time
 	Violations  int
 	Edits, Sent int
@@ -88,7 +88,7 @@ type place interface {
 type column struct {
 	place
 	Key, Name string
-	How       string // in words: how this place shows an answer
+	How       string // how this place shows an answer, in words
 
 	mu       sync.Mutex
 	troubles disturbance
@@ -127,8 +127,8 @@ type faulty[C any] interface {
 	Outage(o fault.Outage)
 }
 
-// disturb replaces the faults of a stand-in. visible lists the methods that change what people see. If several faults
-// match a call, the stand-in uses the fault that was added first. disturb therefore first adds the fault that matches
+// disturb replaces the faults of a stand-in. The parameter visible lists the methods that change what people see. If several
+// faults match a call, the stand-in uses the fault that was added first. disturb therefore first adds the fault that matches
 // fewer calls.
 func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d disturbance) {
 	s.ClearFaults()
@@ -148,13 +148,13 @@ func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d dis
 // budget describes the rate limit of a platform for the page.
 type budget struct {
 	visible []string // methods that change what people see
-	counted []string // those of the visible methods that the limit counts
+	counted []string // those methods in the field visible that the limit counts
 	window  time.Duration
 	max     int
 	what    string
 }
 
-// read counts the calls in the time window of the limit, and all calls that change what people see.
+// read counts the calls in the time window of the limit, and separately all calls that change what people see.
 func (b budget) read(calls []rig.Call, now time.Time) figures {
 	f := figures{Limit: b.what, Max: b.max}
 	for _, c := range calls {

@@ -135,7 +135,7 @@ func (p *program) change(e *exchange, f func()) {
 	p.pulse.beat()
 }
 
-// ask makes one attempt to get an answer. The answer replaces the incomplete answer of an earlier attempt.
+// ask makes one attempt to get an answer. The new answer replaces the incomplete answer of an earlier attempt.
 func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	p.change(e, func() { e.answer.Reset(); e.events = 0 })
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -157,14 +157,14 @@ func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	if err != nil {
 		return errors.New("no connection")
 	}
-	defer res.Body.Close() //nolint:errcheck // the body was read or is no longer needed
+	defer res.Body.Close() //nolint:errcheck // the body was read or is no longer needed, so an error of Close has no consequence
 	if res.StatusCode != http.StatusOK {
 		return errors.New(res.Status)
 	}
 	return p.read(res, e)
 }
 
-// read reads a stream to its end.
+// read reads the stream of an answer to its end.
 func (p *program) read(res *http.Response, e *exchange) error {
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 1<<20)
@@ -196,7 +196,7 @@ func (p *program) read(res *http.Response, e *exchange) error {
 	return errors.New("the connection broke off")
 }
 
-// parts returns a question in the form of the API.
+// parts converts a question to the form that the API accepts.
 func parts(q question) any {
 	if q.File == nil {
 		return q.Text

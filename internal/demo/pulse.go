@@ -10,7 +10,7 @@ type pulse struct {
 
 func newPulse() *pulse { return &pulse{next: make(chan struct{})} }
 
-// beat reports a change.
+// beat reports a change to all waiting goroutines.
 func (p *pulse) beat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

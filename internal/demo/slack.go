@@ -34,7 +34,7 @@ func (p slackPlace) screen(now time.Time) screen {
 			ID: m.TS, Mine: !m.FromBot, At: m.Versions[0].At, Edits: len(m.Versions) - 1, Plain: v.Shown, Growing: growing(v.Shown),
 			Body: p.body(v),
 		}
-		if one.Mine && one.Edits > 0 { // Slack shows no mark at an edited message if a bot sent the message as blocks
+		if one.Mine && one.Edits > 0 { // if a bot sent a message as blocks, Slack does not mark the message as edited
 			one.Edited = "(edited)"
 		}
 		for _, f := range m.Files {
@@ -55,7 +55,7 @@ func (p slackPlace) screen(now time.Time) screen {
 func (p slackPlace) body(v slack.Version) template.HTML {
 	var blocks []struct {
 		Type string
-		Text json.RawMessage // a string, or an object that contains a string
+		Text json.RawMessage // contains a string, or an object that contains a string
 	}
 	if json.Unmarshal(v.Blocks, &blocks) != nil || len(blocks) == 0 {
 		if v.Markdown != "" {
@@ -76,7 +76,7 @@ func (p slackPlace) body(v slack.Version) template.HTML {
 			out.WriteString("<p>" + template.HTMLEscapeString(object.Text) + "</p>")
 		}
 	}
-	return template.HTML(out.String()) //nolint:gosec // all parts are escaped
+	return template.HTML(out.String()) //nolint:gosec // safe, because all parts are escaped
 }
 
 func (p slackPlace) say(q question) error {
