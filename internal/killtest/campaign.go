@@ -21,7 +21,7 @@ type campaign struct {
 	binary   string
 	seed     uint64
 	parallel int
-	only     int // of each kind, run only the trial with this number; negative: run all trials
+	only     int // of each kind of trial, run only the trial with this number; negative: run all trials
 	out      io.Writer
 }
 
@@ -31,7 +31,7 @@ type result struct {
 	Title   string `json:"title"`
 	Trials  int    `json:"trials"`
 	Kills   int    `json:"kills"`
-	Missed  int    `json:"missed"` // number of repeated attempts, because the situation for the kill never occurred
+	Missed  int    `json:"missed"` // how often a trial was repeated because the situation for its kill never occurred
 	Answers int    `json:"answers"`
 	Bad     int    `json:"bad"` // number of trials with a mistake (verdict.bad)
 	verdict
@@ -67,8 +67,8 @@ func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
 	return results, group.Wait()
 }
 
-// tries is the maximum number of attempts of a trial. An attempt fails if the situation for its kill never occurs, for
-// example because the daemon makes fewer edits than planned.
+// tries is the maximum number of attempts of a trial. An attempt fails if the situation for its kill never occurs, for example
+// because the daemon makes fewer edits than the plan assumes.
 const tries = 5
 
 // try runs one trial. If the situation for a kill does not occur, try makes a new plan and repeats the trial.

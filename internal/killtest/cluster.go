@@ -52,7 +52,7 @@ type clusterOptions struct {
 	think    time.Duration // mean pause between two questions of a person
 	seed     uint64
 	only     string // the only platform on which people write; "": all platforms
-	rolling  bool   // no daemon is killed; instead, one daemon after the other is restarted gracefully
+	rolling  bool   // kill no daemon; instead, restart one daemon after the other gracefully
 }
 
 // cluster consists of several daemons with one configuration on one database, and of people who talk to them.
@@ -72,7 +72,7 @@ type cluster struct {
 	events []event
 }
 
-// runCluster parses the arguments, runs the daemons, and prints which answers people got.
+// runCluster parses the arguments, runs the daemons, and prints what answers people got.
 func runCluster(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("killtest "+clusterCommand, flag.ContinueOnError)
 	var (
@@ -148,7 +148,7 @@ func (c *cluster) begin(ctx context.Context) (err error) {
 		return err
 	}
 	c.discord = discord.New(discord.Options{Latency: latency, MessageContent: true})
-	c.slack = slack.New(slack.Options{Latency: latency}) //nolint:contextcheck // its deliveries need no context
+	c.slack = slack.New(slack.Options{Latency: latency}) //nolint:contextcheck // the stand-in's deliveries need no context
 	discordURL, err := c.world.Serve(ctx, c.discord)
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (c *cluster) talk(ctx context.Context) error {
 			done++
 		}
 		if done < len(c.talks) {
-			_ = outside.Pause(ctx, 200*time.Millisecond) // await notices the end of ctx
+			_ = outside.Pause(ctx, 200*time.Millisecond) // ignore the error: await notices the end of ctx
 		}
 		return done == len(c.talks)
 	})
@@ -286,14 +286,14 @@ const (
 	killed    = "killed"
 	paused    = "stopped by SIGSTOP"
 	restarted = "restarted in order"
-	// A daemon that loses its lease must continue as a new replica. So if a daemon ends without a signal, this is a
-	// fault.
+	// A daemon that loses its lease must continue as a new replica. So if a daemon ends without having received a signal, the test
+	// counts this as a fault.
 	endedItself     = "ended by itself"
 	databaseStopped = "the database is stopped"
 	databaseKilled  = "the database is killed"
 )
 
-// fault reports whether the event is a fault, which may interrupt answers. A graceful restart is not a fault.
+// fault reports whether the event is a fault, which may interrupt growing answers. A graceful restart is not a fault.
 func (e event) fault() bool {
 	return slices.Contains([]string{killed, paused, endedItself, databaseStopped, databaseKilled}, e.What)
 }
@@ -362,7 +362,7 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 		if err := end.do(); err != nil {
 			return err
 		}
-		_ = outside.Pause(ctx, 2*time.Second) // if ctx ends, restart the database at once, because the test ends with a running one
+		_ = outside.Pause(ctx, 2*time.Second) // if ctx ends, restart the database at once, because it must run at the end of the test
 		if err := c.database.Restart(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
@@ -371,8 +371,8 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 	return nil
 }
 
-// restartDaemons restarts all daemons gracefully once in each period, until ctx ends. In the first period it restarts
-// no daemon, so that the test can compare how replies grow with and without restarts.
+// restartDaemons restarts all daemons gracefully once in each period, until ctx ends. In the first period, restartDaemons
+// restarts no daemon, so that the test can compare how replies grow with and without restarts.
 func (c *cluster) restartDaemons(ctx context.Context) error {
 	if outside.Pause(ctx, c.every) != nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Several daemons share a database, and the test kills, pauses and restarts some of them. Everybody must nevertheless
-// see every answer, and nothing else. The test uses fewer daemons and fewer people than `make cluster`.
+// Several daemons share a database, and the test kills, pauses and restarts some of them. Everybody must nevertheless see the
+// answer to every question, and no other text of the bot. The test uses fewer daemons and fewer people than `make cluster`.
 func TestPostgreSQLCluster(t *testing.T) {
 	t.Parallel()
 	binary := buildTelex(t)
@@ -31,7 +31,7 @@ func TestPostgreSQLCluster(t *testing.T) {
 			if r.talkVerdict.bad() {
 				t.Errorf("got %+v, want nothing lost, doubled, unfinished, out of order, beyond a limit, or otherwise wrong", r.talkVerdict)
 			}
-			// Allow twice the limit, because the machine may be busy.
+			// Allow twice the maximum recovery time, because the machine may be busy.
 			if r.Recovery.Max > 2*maxRecovery.Seconds() {
 				t.Errorf("replies were taken up after %+v", r.Recovery)
 			}

@@ -24,8 +24,8 @@ type clusterResult struct {
 	Minutes  float64 `json:"minutes"`
 	Seed     uint64  `json:"seed"`
 	Answers  int     `json:"answers"`
-	// Requests is the number of requests to the model. Requests can exceed Answers, because the model begins an answer
-	// again after its daemon was killed.
+	// Requests is the number of requests to the model. Requests can exceed the number of answers, because the model begins an
+	// answer again after its daemon was killed.
 	Requests int `json:"requests"`
 	talkVerdict
 	Events []event `json:"events"`
@@ -36,14 +36,14 @@ type clusterResult struct {
 	First spread `json:"first"`
 	// Recovery is the time from a kill until another daemon continued a growing reply of the killed daemon.
 	Recovery spread `json:"recovery"`
-	// Grown is the time from a kill until people saw more text. Part of this time, the model writes the text again that
+	// Grown is the time from a kill until people saw more text. In a part of this time, the model writes again the text that
 	// people already see.
 	Grown spread `json:"grown"`
 	// GrownOnce is like Grown, without the replies that a second fault hit before they grew.
 	GrownOnce spread `json:"grown_once"`
-	// Ours is GrownOnce minus the time in which the model wrote the visible text again.
+	// Ours is GrownOnce minus the time in which the model wrote the visible text again, so telex is responsible for it.
 	Ours      spread            `json:"ours"`
-	Quiet     map[string]spread `json:"quiet"`     // interruptions without an event shortly before, by platform
+	Quiet     map[string]spread `json:"quiet"`     // interruptions of growing replies without an event shortly before, by platform
 	Disturbed map[string]spread `json:"disturbed"` // interruptions during or shortly after an event, by platform
 	Longest   []string          `json:"longest"`   // descriptions of the longest interruptions
 	Recovered []recovery        `json:"recovered"`
@@ -160,7 +160,7 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 		}
 	}
 	for what, n := range r.Errors {
-		if strings.Contains(what, "panic") { // telex survives a panic, but every panic counts as a mistake
+		if strings.Contains(what, "panic") { // telex survives a panic, but the test counts every panic as a mistake
 			r.add(talkVerdict{Other: n, What: "logged: " + what + "\n"})
 		}
 	}

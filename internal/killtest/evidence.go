@@ -23,7 +23,7 @@ const endpoint = "telegram"
 type left struct {
 	turns  []chat.Turn // unfinished turns
 	blocks []chat.Block
-	err    error // why the store could not be read; the test then excuses no mistake of the next daemon
+	err    error // why the store could not be read; if it could not, the test excuses no mistake of the next daemon
 }
 
 // left reads the unfinished work from the store of a daemon that has ended.
@@ -44,7 +44,7 @@ func (l *life) left(ctx context.Context) left {
 // was killed within this time, its store may lack the result.
 const storedWithin = 300 * time.Millisecond
 
-// unheard reports whether daemon i was killed before it could receive the response to a call and store it.
+// unheard reports whether daemon i was killed before it could receive the response to the call c and store it.
 func (t *trial) unheard(i int, c telegram.Call) bool {
 	return c.Done.IsZero() || c.Done.After(t.lives[i].Killed.Add(-storedWithin))
 }
@@ -171,7 +171,7 @@ func (t *trial) memory(ctx context.Context, h home) error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// blocked reports whether the store contained a wait after a 429 that applies to the chat.
+// blocked reports whether the store contained a wait after a 429, and this wait applies to the chat.
 func (l left) blocked(id int64) bool {
 	return slices.ContainsFunc(l.blocks, func(b chat.Block) bool { return b.Chat == chatID(id) })
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// maxInterruption is how much longer a reply may stand still because of a graceful restart. maxInterruption is added
-// to the 99th percentile of the times for which replies stand still without a restart.
+// maxInterruption is how much longer a reply may stand still, without any change, because of a graceful restart.
+// maxInterruption is added to the 99th percentile of the times for which replies stand still without a restart.
 const maxInterruption = 2 * time.Second
 
-// near is the time after an event in which the event may still have effects. Another replica takes over within
+// near is the time after an event in which the event may still have effects. After a kill, another replica takes over within
 // seconds, but for a minute the platform's limits still count the calls of the previous replica.
 const near = 75 * time.Second
 
@@ -20,7 +20,7 @@ type interruption struct {
 	time.Duration
 	place string // name of the platform
 	calm  bool   // no event happened shortly before the interruption or during it
-	where string // description of the place and the time
+	where string // description of the place and the time of the interruption
 }
 
 // interruptions returns one interruption for each change of each reply; most interruptions are 0. posts contains the
@@ -38,8 +38,8 @@ func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	return list
 }
 
-// interruptionsOf returns the interruptions of the message p. all are all messages on the same platform. The messages
-// on one platform share the platform's limits, even if different daemons write them.
+// interruptionsOf returns the interruptions of the message p. The parameter all contains all messages on the same platform. The
+// messages on one platform share the platform's limits, even if different daemons write them.
 func (c *cluster) interruptionsOf(t *talk, p post, all []post) (list []interruption) {
 	for i, v := range p.versions[1:] {
 		since := p.versions[i].at

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A reply counts as interrupted only if it stands still for longer than expected. The expected time is telex's own
-// edit interval. If many replies grow at once, it is longer: the time between two edits that the platform's limit
-// leaves to each reply.
+// A reply is interrupted only if it stands still for longer than expected; the test checks the expected time. Usually the
+// expected time is telex's own edit interval. If many replies grow at once, the expected time is longer: the time between two
+// edits that the platform's limit leaves to each reply.
 func TestInterruption(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
@@ -60,8 +60,8 @@ func TestInterruption(t *testing.T) {
 	}
 }
 
-// The test sets the times for which replies stand still. A graceful restart may cause at most two seconds more than
-// the 99th percentile without a restart, on the same platform.
+// The test computes the verdict from made-up times for which replies stood still. A graceful restart may make a reply stand
+// still for at most two seconds more than the 99th percentile without a restart, on the same platform.
 func TestInterruptionBar(t *testing.T) {
 	t.Parallel()
 	quiet := map[string]spread{"telegram": {P99: 0.5, Max: 9}, "slack": {P99: 3}}

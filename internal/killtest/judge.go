@@ -15,22 +15,22 @@ const cursor = "▌"
 type shown struct {
 	id   int
 	text string
-	// nameless means that the daemon was killed before it could store the message's id. Without the id, no later
-	// daemon can delete the message.
+	// nameless means that the daemon was killed before it could store the message's id. Without this id, no later daemon can
+	// delete the message.
 	nameless bool
 	origin   string // text that says which daemon made the message
 }
 
 func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
 
-// verdict counts the mistakes in what a person sees. If a verdict is zero, the person sees exactly the answer.
+// verdict counts the mistakes in what a person sees. If a verdict has the zero value, the person sees exactly the answer.
 type verdict struct {
 	Lost    int `json:"lost"`    // answers that are not completely visible
 	Doubled int `json:"doubled"` // answers of which a part is visible twice
 	Cursors int `json:"cursors"` // messages that end with a cursor
-	Limits  int `json:"limits"`  // calls beyond the published limits, or made before the wait after a 429 was over
-	// Uncertain counts nameless messages that are visible in addition to the answer. UncertainTwice and UncertainCursors
-	// count some of these messages. A later daemon should have found and deleted every nameless message.
+	Limits  int `json:"limits"`  // calls beyond the published limits, and calls before the wait after a 429 was over
+	// Uncertain counts nameless messages that are visible in addition to the answer. UncertainTwice and UncertainCursors count
+	// some of these nameless messages. A later daemon should have found and deleted every nameless message.
 	Uncertain        int    `json:"uncertain"`         // number of nameless messages
 	UncertainTwice   int    `json:"uncertain_twice"`   // nameless messages that show the whole text of another message
 	UncertainCursors int    `json:"uncertain_cursors"` // nameless messages that end with a cursor
@@ -57,7 +57,7 @@ func (v *verdict) add(w verdict) {
 // white space.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// lines returns the texts of messages, one below the other.
+// lines returns the texts of the messages, one below the other.
 func lines(list []shown) string {
 	var texts []string
 	for _, s := range list {
@@ -68,8 +68,8 @@ func lines(list []shown) string {
 
 func join(list []shown) string { return flat(lines(list)) }
 
-// judge compares the messages in a chat with the expected answer. judge may ignore nameless messages, but only if the
-// other messages then are exactly the answer. judge ignores as few nameless messages as possible.
+// judge compares the messages in a chat with the expected answer. judge may ignore nameless messages, but only if the remaining
+// messages then are exactly the answer. judge ignores as few nameless messages as possible.
 func judge(want string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		return !slices.ContainsFunc(rest, shown.cursor) && join(rest) == flat(want)
@@ -89,7 +89,7 @@ func judge(want string, list []shown) verdict {
 		v.Lost = 1
 	case 1:
 		if v.Cursors == 0 {
-			v.Doubled = 1 // the whole answer is visible, so the additional text repeats a part
+			v.Doubled = 1 // the whole answer is visible, so the additional text must repeat a part of it
 		}
 	default:
 		v.Doubled = 1
@@ -97,8 +97,8 @@ func judge(want string, list []shown) verdict {
 	return v
 }
 
-// setAside returns the smallest set of nameless messages that must be ignored so that ok returns true for the rest.
-// Each bit of set stands for a message.
+// setAside returns the smallest set of nameless messages that must be ignored so that the function ok returns true for the
+// other messages. Each bit of the result set stands for a message.
 func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	for s := range uint(1) << min(len(list), 10) {
 		if found && bits.OnesCount(s) >= bits.OnesCount(set) {
@@ -112,8 +112,8 @@ func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	return set, found
 }
 
-// without returns the messages that are not in set. may is true if all messages in set are nameless, so that they may
-// be ignored.
+// without returns the messages that are not in set. The result may is true if all messages in set are nameless, so that the
+// test may ignore them.
 func without(list []shown, set uint) (rest []shown, may bool) {
 	for i, m := range list {
 		switch {
@@ -126,7 +126,7 @@ func without(list []shown, set uint) (rest []shown, may bool) {
 	return rest, true
 }
 
-// weigh returns a verdict that counts the messages in set, which judge has ignored.
+// weigh returns a verdict that counts the messages in set, which are those that judge has ignored.
 func weigh(list []shown, set uint) verdict {
 	var v verdict
 	rest, _ := without(list, set)

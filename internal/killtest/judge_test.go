@@ -92,7 +92,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Two runs with the same seed must ask the same questions and make the same number of kills.
+// Two runs of killtest with the same seed must ask the same questions and make the same number of kills.
 func TestSeeded(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds(30) {

@@ -10,13 +10,13 @@ import (
 type kind struct {
 	name, title string
 	trials      int
-	// plan makes the plan of the trial with this number. If the kind kills the daemon during a call, trials with
-	// consecutive numbers choose different calls.
+	// plan makes the plan of the trial with the given number. If the kind kills the daemon during a call, trials with consecutive
+	// numbers choose different calls.
 	plan func(random *rand.Rand, number int) plan
 }
 
-// kinds returns all kinds. The kind with kills at random moments has n trials. The kinds cuts and reload have one
-// trial each. Every other kind has a tenth of n trials, but at least one.
+// kinds returns all kinds of trials. The kind of trial with kills at random moments has n trials. The kinds of trials named
+// cuts and reload have one trial each. Every other kind of trial has a tenth of n trials, but at least one.
 func kinds(n int) []kind {
 	some := max(1, n/10)
 	list := []kind{{"random", "any instant, the start included", n, planRandom}}

@@ -100,7 +100,7 @@ type life struct {
 	home home
 }
 
-// start starts the n-th daemon of a home.
+// start starts the n-th daemon of a trial.
 func (h home) start(n int) (*life, error) {
 	cmd := h.place(exec.Command(h.binary, "run", "--config", "config.yaml")) // the caller must call Kill or Stop
 	p, err := outside.Start(cmd, filepath.Join(h.dir, "log."+strconv.Itoa(n)))

@@ -1,8 +1,8 @@
-// Command killtest kills telex and checks what people see afterwards. killtest runs the built binary with a state
-// directory and kills the process with SIGKILL. Some kills happen at random moments. Others happen around a call to
-// the platform: before the call takes effect, after its effect, or after its response has arrived. killtest also kills
-// daemons that recover from a kill. After the next start, people must see every answer complete, once, in order and
-// without a cursor. docs/killtest.md explains the table that killtest prints.
+// Command killtest kills telex and checks what people see afterwards. killtest runs the built binary with a state directory and
+// kills the process with SIGKILL. Some kills happen at random moments. Other kills happen around a call to the platform: before
+// the call takes effect, after its effect, or after its response has arrived. killtest also kills daemons that are recovering
+// from a kill. After the next start, people must see every answer complete, once, in order and without a cursor.
+// docs/killtest.md explains the table that killtest prints.
 //
 // "killtest cluster" runs several daemons on one PostgreSQL database and kills some of them, too. docs/scale.md
 // explains its figures.

@@ -18,7 +18,7 @@ func buildTelex(t *testing.T) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), "telex")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0") // like the released binary
+	build.Env = append(build.Environ(), "CGO_ENABLED=0") // the released binary is built in the same way
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -49,7 +49,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// The test runs programs that don't stop gracefully, or that answer nothing. killtest must report them.
+// The test runs programs that don't stop gracefully, or that answer no question. killtest must report their mistakes.
 func TestKillFindsWhatIsLost(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "telex")

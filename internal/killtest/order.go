@@ -8,8 +8,8 @@ import (
 	"telex/standin/slack"
 )
 
-// disordered describes the answers that appear before the answer to an earlier question. An answer does not count if
-// the platform delivered the two questions in the wrong order. at contains the position of each answer, or -1.
+// disordered describes the answers that appear above the answer to an earlier question. disordered ignores an answer if the
+// platform delivered the two questions in the wrong order. The parameter at contains the position of each answer, or -1.
 func (t *talk) disordered(at []int) (what []string) {
 	for later, q := range t.asked {
 		for earlier, e := range t.asked[:later] {
@@ -29,9 +29,9 @@ func (telegramPlace) overtaken(_, _ string) bool { return false }
 
 func (discordPlace) overtaken(_, _ string) bool { return false }
 
-// overtaken implements place. Slack distributes its events among the daemons. If a daemon was killed or paused, Slack
-// sends its event again to another daemon, three seconds or a minute later. By then the person may have written
-// another message, which telex answers first.
+// overtaken implements place. Slack distributes its events among the daemons. If a daemon was killed or paused, Slack sends the
+// daemon's event again to another daemon, three seconds or a minute later. When Slack sends an event again, the person may have
+// written another message meanwhile, which telex answers first.
 func (p slackPlace) overtaken(earlier, later string) bool {
 	messages := p.History(p.id())
 	event := func(mark string) *slack.Delivery {
@@ -48,9 +48,9 @@ func (p slackPlace) overtaken(earlier, later string) bool {
 	return ackedAfter(event(earlier), event(later))
 }
 
-// ackedAfter reports whether telex acknowledged the event of the earlier message later than the event of the later
-// message, or never. telex acknowledges an event once it has stored the message. If ackedAfter returns true, telex
-// therefore probably stored the later message first.
+// ackedAfter reports whether telex acknowledged the event of the earlier message later than the event of the later message, or
+// never. telex acknowledges an event once it has stored the message. So if ackedAfter returns true, telex probably stored the
+// later message first.
 func ackedAfter(earlier, later *slack.Delivery) bool {
 	return earlier != nil && later != nil && !later.Acked.IsZero() && (earlier.Acked.IsZero() || earlier.Acked.After(later.Acked))
 }

@@ -83,7 +83,8 @@ func TestAckedAfter(t *testing.T) {
 	}
 }
 
-// Slack's stand-in delivers two events, and the test acknowledges the second event before the first one.
+// Slack's stand-in delivers two events, and the test acknowledges the second event before the first one. The method overtaken
+// must notice this.
 func TestOvertakenOnSlack(t *testing.T) {
 	t.Parallel()
 	overtaken := make(chan struct{})
@@ -115,7 +116,7 @@ func TestOvertakenOnSlack(t *testing.T) {
 		if e.Delivery == nil {
 			continue
 		}
-		if acked++; acked == 2 { // these are the events of the second and the third message
+		if acked++; acked == 2 { // these two acknowledgments are for the events of the second and the third message
 			close(overtaken)
 		}
 		if acked == 3 {

@@ -17,12 +17,12 @@ type place interface {
 	name() string // name of the platform
 	id() string   // id of the chat
 	say(text string) error
-	posts() []post // the bot's messages that were not deleted, oldest first
-	// pace returns the expected time between two edits of a reply while the given number of replies grow on the platform.
-	// This time is telex's own edit interval, or longer if the platform's limit allows fewer edits of each reply.
+	posts() []post // the bot's messages that nobody has deleted, oldest first
+	// pace returns the expected time between two edits of a reply while the given number of replies grow on the platform. The
+	// expected time is telex's own edit interval, or longer if the platform's limit allows fewer edits of each reply.
 	pace(replies int) time.Duration
-	// overtaken reports whether telex received the later of two messages first, so that telex could not answer them in
-	// order. The arguments are the words that identify the questions in these messages.
+	// overtaken reports whether telex received the later of two messages first, so that telex could not answer them in order. The
+	// arguments are the words that identify the questions in the two messages.
 	overtaken(earlier, later string) bool
 }
 
@@ -32,7 +32,7 @@ type post struct {
 	versions []sight
 }
 
-// sight is the text that a message shows from the time at on.
+// sight is the text that a message shows from a certain time on. The field at is this time.
 type sight struct {
 	at   time.Time
 	text string
@@ -62,7 +62,7 @@ func postOf[V interface{ Since() time.Time }](id string, seen rig.Seen[V], text 
 
 type telegramPlace struct {
 	*telegram.Server
-	chat, user int64 // chat is negative in a group
+	chat, user int64 // chat is the chat's id, which is negative in a group
 }
 
 func (p telegramPlace) name() string { return "telegram" }
@@ -97,7 +97,7 @@ func (p telegramPlace) posts() (list []post) {
 
 type discordPlace struct {
 	*discord.Server
-	channel, user string // channel is empty for a direct message with user
+	channel, user string // channel is empty for a direct message with the user
 }
 
 func (p discordPlace) name() string { return "discord" }
@@ -133,7 +133,7 @@ func (p discordPlace) posts() (list []post) {
 
 type slackPlace struct {
 	*slack.Server
-	user string // the user of the direct message
+	user string // the person with whom the bot has the direct message
 }
 
 func (p slackPlace) name() string { return "slack" }
@@ -161,9 +161,9 @@ func (p slackPlace) posts() (list []post) {
 	return list
 }
 
-// places returns n chats. Out of every 15 chats, ten are on Telegram (some of them groups), four on Discord, and only
-// one on Slack, because all chats of a Slack workspace share one limit on edits. If c.only names a platform, all chats
-// are on this platform.
+// places returns n chats. Out of every 15 chats, ten are on Telegram (some of them groups), four on Discord, and only one on
+// Slack, because all chats of a Slack workspace share one limit on edits. If the field c.only names a platform, all chats are
+// on this platform.
 func (c *cluster) places(n int) (list []place) {
 	for i := 0; len(list) < n; i++ {
 		if p := c.place(i, int64(firstChat+len(list))); c.only == "" || p.name() == c.only {

@@ -14,7 +14,7 @@ const (
 	pollCall = "getUpdates"
 )
 
-// span returns roughly how long a daemon takes to start and to give an answer of this length.
+// span returns roughly how long a daemon takes to start and to give an answer of the given length.
 func span(l length) time.Duration {
 	switch l {
 	case brief:
@@ -67,7 +67,7 @@ func planSend(random *rand.Rand, number int, action string) plan {
 func planEdit(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length length
-		nth    int // number of the edit; 0: the first edit that shows the end of the answer
+		nth    int // number of the edit at which to kill; 0: the first edit that shows the end of the answer
 	}{{medium, 1}, {medium, 0}, {long, 1}, {long, 2}, {medium, 2}}[number%5]
 	q := ask(random, firstChat, target.length)
 	f := telegram.Fault{Method: editCall, Nth: target.nth, Action: action}
@@ -124,8 +124,8 @@ func planTwice(random *rand.Rand, number int) plan {
 	return plan{questions: []question{q}, strikes: []strike{whileThinking(1, upTo(random, 1500*time.Millisecond)), second}}
 }
 
-// planThrice kills three daemons in a row while the model writes the same answer. The fourth daemon must not call the
-// model again.
+// planThrice kills three daemons in a row while the model writes the same answer. The fourth daemon must not call the model
+// again for this answer.
 func planThrice(random *rand.Rand, _ int) plan {
 	q := ask(random, firstChat, medium)
 	q.rate /= 4
@@ -164,14 +164,14 @@ func planBlocked(random *rand.Rand, number int) plan {
 	}
 }
 
-// planCuts kills no daemon. In ten chats, the bot gives answers that consist of several messages. For 40 of these
-// messages, the call takes effect, but the connection breaks before the daemon receives the response.
+// planCuts kills no daemon. In ten chats, the bot gives answers that consist of several messages. For 40 of the messages, the
+// create call takes effect, but the connection breaks before the daemon receives the response.
 func planCuts(random *rand.Rand, _ int) plan {
 	p := plan{cuts: 40}
 	for i := range 10 {
 		p.questions = append(p.questions, ask(random, firstChat+int64(i), long))
 		q := &p.questions[i]
-		q.answer, q.want = count(q.chat, 3300+random.IntN(100)) // an answer of four messages
+		q.answer, q.want = count(q.chat, 3300+random.IntN(100)) // this answer consists of four messages
 	}
 	return p
 }

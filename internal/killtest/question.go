@@ -9,11 +9,11 @@ import (
 
 // question is a person's question, with the answer that the model always gives to it.
 type question struct {
-	chat   int64 // negative in a group
+	chat   int64 // id of the chat, which is negative for a group
 	user   int64 // the person who asks, if the chat is a group
 	text   string
 	answer string  // the model's answer in Markdown
-	want   string  // text that the person must see
+	want   string  // text that the person must see in the end
 	rate   float64 // words per second
 	help   bool    // the question is a command, which the daemon answers without the model
 }
@@ -22,20 +22,21 @@ type question struct {
 type length uint8
 
 const (
-	brief  length = iota // one message that is sent once
-	medium               // one message that is edited
+	brief  length = iota // the answer is one message that is sent once
+	medium               // the answer is one message that is sent and then edited
 	long                 // three messages
 )
 
-// firstChat is the id of the first person's private chat. All chat ids have five digits. So no id is part of another
-// one, and no question contains the text of another question.
+// firstChat is the id of the first person's private chat. All chat ids have five digits. So no id is a part of another id, and
+// no question contains the text of another question.
 const firstChat = 10_000
 
-// helpText is the text with which the daemons answer /help. The configuration of the daemons sets this text.
+// helpText is the text with which the daemons answer /help. The configuration of the daemons replaces telex's own help by this
+// text.
 const helpText = "This is the help of a telex that is killed now and then."
 
-// ask returns a question for a chat. The model answers by counting up from 1, so missing and repeated parts are easy
-// to see.
+// ask returns a question that somebody asks in a chat. The model answers by counting up from 1, so missing and repeated parts
+// are easy to see.
 func ask(random *rand.Rand, chat int64, l length) question {
 	q := question{chat: chat, text: fmt.Sprintf("Question %d", chat)}
 	words, seconds := 0, 0.0
@@ -52,8 +53,7 @@ func ask(random *rand.Rand, chat int64, l length) question {
 	return q
 }
 
-// count returns an answer that counts up in several paragraphs. count returns the answer as Markdown and as visible
-// text.
+// count returns an answer that counts up in several paragraphs, in two forms: as Markdown and as visible text.
 func count(chat int64, words int) (markdown, visible string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer %d begins:", chat)
@@ -73,7 +73,7 @@ func count(chat int64, words int) (markdown, visible string) {
 // last returns the end of the answer, which contains a text that occurs nowhere else in the chat.
 func (q question) last() string { return fmt.Sprintf("ends. (%d)", q.chat) }
 
-// command returns a question that is a command. The daemon answers it with a fixed text.
+// command returns a question that is a command. The daemon answers a command with a fixed text.
 func command(chat int64) question {
 	return question{chat: chat, text: "/help", want: helpText, help: true}
 }

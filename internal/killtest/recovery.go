@@ -8,8 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// maxRecovery is the maximum time in which a reply may stand still after its daemon was killed. This time consists of
-// 5 s until the daemon's lease ends, and of the time that another daemon needs to take over the chat.
+// maxRecovery is the maximum time in which a reply may stand still after its daemon was killed. maxRecovery consists of 5 s
+// until the daemon's lease ends, and of the time that another daemon needs to take over the chat.
 const maxRecovery = 8 * time.Second
 
 // recovery describes how a growing reply continued after its daemon was killed. All durations count from the kill.
@@ -17,16 +17,16 @@ type recovery struct {
 	Place string    `json:"place"`
 	Mark  string    `json:"mark"`
 	At    time.Time `json:"at"`
-	// TakenUp is when another daemon continued the reply: it called the model for the reply, or changed a message, for
+	// TakenUp is the time until another daemon continued the reply: it called the model for the reply, or changed a message, for
 	// the first time.
 	TakenUp time.Duration `json:"taken_up"`
-	// Grown is when people first saw more text. The model begins the answer again, so the model must first write the text
-	// that people already see.
+	// Grown is the time until people saw more text. After the kill, the model begins the answer again, so the model must first
+	// write the text that people already see.
 	Grown time.Duration `json:"grown"`
 	// Rewriting is the part of Grown in which the model wrote the text again that was already visible.
 	Rewriting time.Duration `json:"rewriting"`
-	// Again means that another fault happened before the reply grew. For example, the daemon that had taken over the
-	// reply was paused.
+	// Again means that another fault happened before the reply grew again. An example of another fault: the daemon that had taken
+	// over the reply was paused.
 	Again bool `json:"again"`
 }
 
@@ -67,11 +67,11 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) 
 type modelRun struct {
 	at      time.Time
 	replica string
-	marks   []openai.Mark // when the model had written how much of the answer
+	marks   []openai.Mark // the times at which the model had written a certain length of the answer
 }
 
-// wrote returns when the model had written more than the given number of bytes. If the model never did, wrote returns
-// when the model stopped.
+// wrote returns when the model had written more than the given number of bytes. If the model never wrote more than this, wrote
+// returns when the model stopped.
 func (r modelRun) wrote(bytes int) time.Time {
 	if len(r.marks) == 0 {
 		return r.at
@@ -83,7 +83,7 @@ func (r modelRun) wrote(bytes int) time.Time {
 	return r.marks[i].Time
 }
 
-// runs returns the requests to the model in order, by the word that identifies their question.
+// runs returns the requests to the model in order, grouped by the word that identifies their question.
 func (c *cluster) runs() map[string][]modelRun {
 	list := make(map[string][]modelRun)
 	for _, r := range c.world.Model.Requests() {
@@ -94,7 +94,7 @@ func (c *cluster) runs() map[string][]modelRun {
 	return list
 }
 
-// owner returns the replica that made the last request to the model before the time at.
+// owner returns the replica that made the last request to the model before the given time.
 func owner(list []modelRun, at time.Time) (replica string) {
 	for _, r := range list {
 		if r.at.Before(at) {
@@ -104,8 +104,8 @@ func owner(list []modelRun, at time.Time) (replica string) {
 	return replica
 }
 
-// growing returns the identifying word of the answer that was incomplete at the time at, and how many bytes of this
-// answer were visible.
+// growing returns the identifying word of the answer that was incomplete at the given time, and how many bytes of this answer
+// were visible.
 func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	for _, p := range posts {
 		text, visible := p.at(at)
@@ -123,8 +123,8 @@ func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	return "", 0, false
 }
 
-// nextChange returns the time until the next change in a chat. nextChange ignores changes shortly after the kill,
-// because they may come from calls that the killed daemon had begun.
+// nextChange returns the time until the next change in a chat. nextChange ignores changes shortly after a kill, because they
+// may come from calls that the killed daemon had begun.
 func nextChange(posts []post, after time.Time) time.Duration {
 	next := time.Duration(-1)
 	for _, p := range posts {
@@ -135,7 +135,7 @@ func nextChange(posts []post, after time.Time) time.Duration {
 		}
 	}
 	if next < 0 {
-		next = time.Since(after) // nothing has changed until now
+		next = time.Since(after) // nothing has changed since the kill
 	}
 	return next
 }

@@ -21,7 +21,7 @@ func TestRecovery(t *testing.T) {
 		return modelRun{at: at(began), replica: "r1", marks: []openai.Mark{{Time: at(began), Bytes: len(begun)}, {Time: at(caughtUp), Bytes: len(begun) + 1}}}
 	}
 	for name, tt := range map[string]struct {
-		grows float64 // time in seconds at which people saw more text
+		grows float64 // time in seconds at which people saw more text of the reply
 		runs  []modelRun
 		want  recovery
 	}{
@@ -41,9 +41,9 @@ func TestRecovery(t *testing.T) {
 			tt.want.Place, tt.want.Mark, tt.want.At = "telegram", "A1x1z", at(3)
 			runs := map[string][]modelRun{"A1x1z": append([]modelRun{{at: at(1), replica: "r0"}}, tt.runs...)}
 			c := &cluster{events: []event{
-				{At: at(1), Replica: "r0", What: killed}, // at this time, no reply is growing
+				{At: at(1), Replica: "r0", What: killed}, // a kill at a time when no reply is growing
 				{At: at(3), Replica: "r0", What: killed},
-				{At: at(3), Replica: "r2", What: killed}, // the growing reply belongs to another daemon
+				{At: at(3), Replica: "r2", What: killed}, // a kill of a daemon to which the growing reply does not belong
 				{At: at(2.5), Replica: "r0", What: paused},
 				{At: at(21), Replica: "r1", What: paused},
 			}}

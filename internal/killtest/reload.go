@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	reloadChats = 50 // chats in which each daemon answers
-	reloadTimes = 5  // number of reloads that each daemon makes
-	// reloadEvery is the maximum time between two reloads. It is long enough for a daemon to make all calls of its
+	reloadChats = 50 // number of chats in which each daemon answers
+	reloadTimes = 5  // number of reloads of each daemon's configuration
+	// reloadEvery is the maximum time between two reloads. This time is long enough for a daemon to make all calls of its
 	// conversations within the platform's limits.
 	reloadEvery = 1500 * time.Millisecond
 )
@@ -77,8 +77,8 @@ func reloading(random *rand.Rand, n int) strike {
 	}
 }
 
-// change returns the settings for the n-th reload. One of five reloads changes the bot's token at the platform. Until
-// the daemon has reloaded its configuration, the platform refuses the daemon's token.
+// change returns the settings for the n-th reload. One of five reloads changes the bot's token at the platform. Until the
+// daemon has reloaded its configuration, the platform refuses the token that the daemon still uses.
 func (t *trial) change(n int) settings {
 	s := initialSettings()
 	switch n % 5 {

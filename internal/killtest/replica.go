@@ -94,17 +94,17 @@ func (r *replica) ready(ctx context.Context) (ok bool, what string) {
 	return resp.StatusCode == http.StatusOK, string(body) + fmt.Sprint(errors.Join(err, resp.Body.Close()))
 }
 
-// kill kills the daemon with SIGKILL, and starts it again after the time away.
+// kill kills the daemon with SIGKILL, and starts it again after the given time.
 func (r *replica) kill(ctx context.Context, away time.Duration) error {
 	r.process.Kill()
 	if err := errors.Join(r.process.Sound(), r.process.CloseLog()); err != nil {
 		return err
 	}
-	_ = outside.Pause(ctx, away) // if ctx ends, start the daemon at once, because it must complete the unfinished work
+	_ = outside.Pause(ctx, away) // ignore the error: if ctx ends, start the daemon at once, so that it completes its work
 	return r.start()
 }
 
-// freeze pauses the daemon with SIGSTOP for a time.
+// freeze pauses the daemon with SIGSTOP for the given time.
 func (r *replica) freeze(ctx context.Context, d time.Duration) error {
 	if err := r.process.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (r *replica) restart(ctx context.Context) error {
 	return r.awaitReady(ctx)
 }
 
-// alive reports whether the daemon runs.
+// alive reports whether the daemon's process runs.
 func (r *replica) alive() bool {
 	select {
 	case <-r.process.Exited:
@@ -134,7 +134,7 @@ func (r *replica) alive() bool {
 	}
 }
 
-// pick returns a random replica. If list contains more than one replica, pick does not return other.
+// pick returns a random replica. If list contains more than one replica, pick does not return the replica other.
 func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	for {
 		if r := list[random.IntN(len(list))]; r != other || len(list) == 1 {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The test kills the built binary at random moments and during chosen calls. Everybody must nevertheless see every
-// answer, and no other text. The test makes as few kills as killtest with the flag -short (F43).
+// The test kills the built binary at random moments and during chosen calls. Everybody must nevertheless see the answer to
+// every question, and no other text of the bot. The test makes as few kills as killtest with the flag -short (F43).
 func TestKillShort(t *testing.T) {
 	t.Parallel()
 	binary, file := buildTelex(t), filepath.Join(t.TempDir(), "kill.json")

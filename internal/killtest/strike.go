@@ -12,12 +12,12 @@ import (
 	"telex/standin/telegram"
 )
 
-// strike determines when a daemon is killed. The trial calls the strike before it starts the daemon. After the start,
-// the trial calls the function that the strike has returned.
+// strike determines when a daemon is killed. The trial calls the function of type strike before it starts the daemon. After the
+// start of the daemon, the trial calls the function kill that the strike has returned.
 type strike func(t *trial) kill
 
-// kill waits for the intended situation and then kills the daemon. kill returns false if the situation can't occur any
-// more.
+// kill waits for the situation in which the daemon must be killed, and then kills it. kill returns false if this situation
+// can't occur any more.
 type kill func(ctx context.Context, l *life) (bool, error)
 
 // strikePatience is how long a strike waits for the situation in which it kills the daemon.
@@ -35,9 +35,9 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 	}
 }
 
-// atCall kills the daemon around the call that f describes: before the call takes effect, after its effect, or after
-// its response. The kill happens after the further time delay. If the test kills the daemon before the effect of the
-// call, the call never takes effect.
+// atCall kills the daemon around the call that the fault f describes: before the call takes effect, after its effect, or after
+// its response. The kill happens when the given delay has passed since then. If the test kills the daemon before the effect of
+// the call, the call never takes effect.
 func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) kill {
 		hit := make(chan struct{})
@@ -61,8 +61,8 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 	}
 }
 
-// drop waits until the platform holds a call, and kills the daemon. Then drop removes the held call, so the call never
-// takes effect.
+// drop waits until the platform's stand-in holds a call, and kills the daemon. Then drop removes the held call, so the call
+// never takes effect.
 func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	held, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.Telegram.Paused()) > 0 || t.complete() })
 	if err != nil || !held || len(t.world.Telegram.Paused()) == 0 {
@@ -73,7 +73,7 @@ func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	return true, nil
 }
 
-// until waits until hit is closed. until returns false if all questions were answered before hit was closed.
+// until waits until the channel hit is closed. until returns false if all questions were answered before hit was closed.
 func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, strikePatience)
 	defer cancel()
@@ -87,7 +87,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 			if !t.complete() {
 				continue
 			}
-			select { // the last call may be the one that closes hit
+			select { // the last call may be the one at which hit is closed, so look again
 			case <-hit:
 				return true, nil
 			case <-time.After(200 * time.Millisecond):
@@ -99,7 +99,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 	}
 }
 
-// once waits until came returns true, and kills the daemon after the further time after.
+// once waits until the function came returns true, and kills the daemon when the time after has passed since then.
 func once(after time.Duration, came func(t *trial) bool) strike {
 	return func(t *trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {

@@ -20,7 +20,7 @@ type talk struct {
 	asked  []asked
 }
 
-// asked is one question.
+// asked is one question that a person has asked.
 type asked struct {
 	mark string // a word that only the question and its answer contain
 	want string
@@ -34,8 +34,8 @@ const (
 	inARow = 0.15
 )
 
-// newTalk prepares a talk. If the talk contains a long answer, newTalk configures this answer in the stand-in of the
-// model. A short answer is part of its question, so the stand-in needs no preparation.
+// newTalk prepares the questions of one person in one chat. If one of the questions has a long answer, newTalk configures this
+// answer in the stand-in of the model. A short answer is part of its question, so the stand-in needs no preparation.
 func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*talk, error) {
 	t := &talk{place: p, number: number, random: random, long: p.name() == "telegram" && number%5 == 0}
 	if !t.long {
@@ -58,12 +58,12 @@ func counting(mark string, words int) string {
 	return b.String() + " and ends. (" + mark + ")"
 }
 
-// run lets the person write until ctx ends. think is the average pause between two questions.
+// run lets the person write until ctx ends. The parameter think is the average pause between two questions.
 func (t *talk) run(ctx context.Context, think time.Duration) error {
 	if t.place.name() == "slack" {
 		think *= 3
 	}
-	pause := upTo(t.random, think) // not all people begin at the same time
+	pause := upTo(t.random, think) // wait for a random time, so that not all people begin at the same time
 	for outside.Pause(ctx, pause) == nil {
 		if err := t.ask(); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (t *talk) complete() bool {
 	return !t.judge(posts).bad()
 }
 
-// judge compares the visible messages with the expected answers. Each answer must be visible once, completely, and in
+// judge compares the visible messages in a chat with the expected answers. Each answer must be visible once, completely, and in
 // the order of the questions. Any other visible text is a mistake.
 func (t *talk) judge(posts []post) talkVerdict {
 	var v talkVerdict
@@ -154,7 +154,7 @@ type talkVerdict struct {
 	Cursors    int    `json:"cursors"`    // messages that end with a cursor
 	Disordered int    `json:"disordered"` // answers that are above the answer to an earlier question
 	Limits     int    `json:"limits"`     // calls beyond the published limits, or made before the wait after a 429 was over
-	Other      int    `json:"other"`      // other text, daemons that ended by themselves, unfinished work in the store
+	Other      int    `json:"other"`      // other text, daemons that ended by themselves, and unfinished work in the store
 	What       string `json:"what,omitempty"`
 }
 

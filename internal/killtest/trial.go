@@ -18,22 +18,23 @@ const finalPatience = 45 * time.Second
 
 // plan describes a trial: what people ask, and when the daemons are killed.
 type plan struct {
-	questions  []question // people ask them before the first daemon starts
-	strikes    []strike   // one for each daemon except the last
+	questions  []question // questions that people ask before the first daemon starts
+	strikes    []strike   // one strike, which determines when to kill, for each daemon except the last
 	unstreamed bool
-	queue      bool // configures busy: queue, so a second question waits until the first is answered
+	queue      bool // configures busy: queue, so a second question waits until the bot has answered the first
 	closed     bool // too many daemons are killed during the reply, so telex must give up the reply
-	cuts       int  // number of creates that take effect, but whose response is lost
+	cuts       int  // number of creates that take effect although the daemon gets no response
 }
 
-// trial runs several daemons with the same directory, one after the other. All of them are killed except the last one.
+// trial runs several daemons with the same directory, one after the other. The trial kills all of these daemons except the last
+// one.
 type trial struct {
 	plan
 	world  *world
 	lives  []*life
-	left   []left        // for each dead daemon: the unfinished work in its store
+	left   []left        // for each killed daemon: the unfinished work in its store
 	before string        // text of the first reply that people saw when the last daemon started, as far as it could be stored
-	struck chan struct{} // closed when the call that the platform holds may continue
+	struck chan struct{} // closed when the platform's stand-in may continue the call that it holds
 }
 
 // outcome is the result of a trial.
@@ -80,7 +81,7 @@ func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 			return false, err
 		}
 		hit, err := wait(ctx, l)
-		l.Kill() // usually the daemon is already dead
+		l.Kill() // usually the daemon is already dead, and Kill does nothing
 		t.world.Telegram.ClearFaults()
 		err = errors.Join(err, l.CloseLog())
 		if died := l.Sound(); err == nil && died != nil {
@@ -131,7 +132,7 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 // the call (D15), when people already see the new text.
 const recordLag = 500 * time.Millisecond
 
-// known returns the text of a chat that people saw and that the killed daemons had time to store. The text contains no
+// known returns the text of a chat that people saw and that the killed daemons had time to store. The returned text contains no
 // cursors.
 func (t *trial) known(c int64) string {
 	known := t.shown(c)
@@ -196,7 +197,7 @@ func (t *trial) judge(o *outcome) {
 	}
 }
 
-// cut returns the number of creates that took effect, but whose response was lost.
+// cut returns the number of creates that took effect although the daemon got no response.
 func (t *trial) cut() (n int) {
 	for _, c := range t.world.Telegram.Calls() {
 		if c.Fault == fault.CutAfter {

@@ -33,8 +33,9 @@ func newWorld(ctx context.Context) (*world, error) {
 // arrive at the stand-in.
 const underWay = 50 * time.Millisecond
 
-// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon must not start earlier.
-// telex can't prevent that an old call takes effect late, so the test must not count this as a mistake of telex.
+// settle waits until all calls of a killed daemon have arrived and taken effect. The next daemon must not start before these
+// calls have taken effect. telex can't prevent that an old call takes effect late, so the test must not count this as a mistake
+// of telex.
 func (w *world) settle(ctx context.Context) error {
 	if err := outside.Pause(ctx, underWay); err != nil {
 		return err
@@ -46,7 +47,7 @@ func (w *world) settle(ctx context.Context) error {
 	return err
 }
 
-// ask tells the model's stand-in the answers, and then sends the people's questions in order.
+// ask configures the answers in the model's stand-in, and then sends the people's questions in order.
 func (w *world) ask(list []question) error {
 	for _, q := range list {
 		if q.help {
@@ -67,12 +68,12 @@ func (w *world) ask(list []question) error {
 	return nil
 }
 
-// standing returns the bot's messages in a chat, except deleted ones.
+// standing returns those of the bot's messages in a chat that nobody has deleted.
 func (w *world) standing(chat int64) []telegram.Message {
 	return slices.DeleteFunc(w.Telegram.History(chat), func(m telegram.Message) bool { return !m.FromBot || !m.Alive() })
 }
 
-// polled reports whether a daemon has asked the platform for new messages after the time since.
+// polled reports whether a daemon has asked the platform for new messages since the given time.
 func (w *world) polled(since time.Time) bool {
 	return slices.ContainsFunc(w.Telegram.Calls(), func(c telegram.Call) bool {
 		return c.Method == "getUpdates" && c.At.After(since)
@@ -82,8 +83,8 @@ func (w *world) polled(since time.Time) bool {
 // searchFor is slightly longer than the time between the first two searches of a daemon for the same message.
 const searchFor = 13 * time.Second
 
-// searching reports whether a daemon may still be searching for a message, because the outcome of its create is
-// unknown. since is when the daemon started.
+// searching reports whether a daemon may still be searching for a message, because the outcome of its create is unknown. The
+// parameter since is when the daemon started.
 func (w *world) searching(since time.Time) bool {
 	var missed, last time.Time
 	for _, c := range w.Telegram.Calls() {
@@ -98,8 +99,8 @@ func (w *world) searching(since time.Time) bool {
 	return !missed.IsZero() && time.Since(last) < searchFor
 }
 
-// await waits until ok returns true, given is closed, or the time most has passed. await returns the last result of
-// ok.
+// await waits until the function ok returns true, the channel given is closed, or the time most has passed. await returns the
+// last result of ok.
 func await(ctx context.Context, most time.Duration, given <-chan struct{}, ok func() bool) (bool, error) {
 	deadline := time.After(most)
 	for {
