@@ -11,15 +11,16 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// grown is the layout of a growing text for a message to which text can only be appended. Whatever text arrives later,
-// the layout so far stays valid.
+// grown is the layout of a growing text for a message to which text can only be appended. Whatever text arrives later, this
+// layout stays valid.
 type grown struct {
 	laid
-	next rune // the character after the text: a space, a line break, or 0 if unknown
-	end  int  // number of source bytes that were examined
+	next rune // the character that follows the shown text: a space, a line break, or 0 if unknown
+	end  int  // number of bytes of the source that were examined
 }
 
-// arrangeGrown lays out src, beginning at offset from, for a message to which text can only be appended.
+// arrangeGrown computes the layout of the source src, beginning at the offset from, for a message to which text can only be
+// appended.
 func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	shape.Extras &= onlyGrows
 	p := newParser(shape.Extras, true)
@@ -44,8 +45,8 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	return g
 }
 
-// settle cuts off the text that later input may still change. src begins at offset from of the whole source. leaf is
-// the last block of src.
+// settle cuts off the text that later input may still change. src begins at offset from of the whole source, and leaf is the
+// last block of src.
 func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 	sure := unsettled(src, leaf)
 	n := len(g.anchors)
@@ -54,8 +55,8 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 			n = len(g.anchors)
 		}
 	}
-	var behind []byte // the source between the end of the shown text and offset sure
-	above := false    // the text ends in a block before leaf
+	var behind []byte // the source between the end of the shown text and the offset sure
+	above := false    // the shown text ends in a block before leaf
 	if n > 0 {
 		a := g.anchors[n-1]
 		if end := a.source - from + a.size; sure < end {
@@ -91,9 +92,9 @@ func beforeLast(src string) int {
 	return graphemeStart(src[:n])
 }
 
-// following returns the character after a text: a space, a line break, or 0 if unknown. leaf is the last block of src.
-// The text ends in leaf, or before leaf if above is set. Later text can't change src up to offset sure. behind is the
-// source between the text and this offset.
+// following returns the character that follows a text: a space, a line break, or 0 if unknown. leaf is the last block of src.
+// The text ends in the block leaf, or before leaf if above is true. Text that arrives later can't change src up to the offset
+// sure. The parameter behind is the source between the text and this offset.
 func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) rune {
 	_, heading := leaf.(*ast.Heading)
 	_, fenced := leaf.(*ast.FencedCodeBlock)
@@ -117,9 +118,9 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 	return next
 }
 
-// addressStart returns the first character of a bare URL at the start of src, or 0. Among the constructs that later
-// text may change, only URLs begin with a letter or digit. The first character can be shown early, because it stays the
-// same even if the text turns out to be no URL.
+// addressStart returns the first character of a bare URL at the start of src, or 0. Among the constructs that later text may
+// change, only URLs begin with a letter or digit. The first character of a possible URL can be shown early, because it stays
+// the same even if the text turns out to be no URL.
 func addressStart(src []byte) rune {
 	if r, _ := utf8.DecodeRune(src); unicode.IsLetter(r) || unicode.IsDigit(r) {
 		return r
@@ -127,14 +128,14 @@ func addressStart(src []byte) rune {
 	return 0
 }
 
-// between returns the white space between two pieces of visible text: a line break, a space, or 0 for none. src is the
-// source between the two pieces. Closing delimiters may precede the white space, and <br> tags may follow it.
+// between returns the white space between two pieces of visible text: a line break, a space, or 0 for none. The parameter src
+// is the source between the two pieces. In src, closing delimiters may precede the white space, and <br> tags may follow it.
 func between(src []byte) rune {
 	rest := bytes.TrimLeft(src, " \t\r")
 	mark := bytes.IndexByte(src, '<')
 	switch {
 	case mark >= 0 && brTag(src[mark:]) > 0 && !bytes.ContainsAny(src[:mark], " \t"):
-		return '\n' // a line break after closing delimiters
+		return '\n' // a line break that follows closing delimiters
 	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
 		return '\n'
 	case len(rest) < len(src) && (len(rest) == 0 || brTag(rest) > 0), bytes.HasSuffix(src, []byte(" ")):
@@ -143,12 +144,12 @@ func between(src []byte) rune {
 	return 0
 }
 
-// ending returns the white space between the content of leaf and the end of src: a space, a line break, or 0 for
+// ending returns the white space between the content of the block leaf and the end of src: a space, a line break, or 0 for
 // none.
 func ending(src []byte, leaf ast.Node) rune {
 	_, end := contentOfBlock(leaf)
 	if end < 0 {
-		// The next line may already have begun with block quote markers (>).
+		// The next line of src may already have begun with block quote markers (>).
 		end = len(bytes.TrimRight(src, " \t>"))
 	}
 	rest := src[end:]
