@@ -24,8 +24,9 @@
 // Clients use the API URL <address>/api/ and the token Options.BotToken. With the token Options.AppToken, a call of
 // apps.connections.open returns a ws URL that is valid for one socket. The ids of people begin with U. If U7 is a
 // person, D7 is the direct message with that person. An id C… belongs to a public channel, and an id G… to a group
-// message. SetChannel creates private channels. The server creates a person or a channel when its id is first used. The
-// bot is a member of every channel until RemoveBot removes it.
+// message, unless SetChannel sets another kind. Only SetChannel creates private channels. The server creates a person
+// or a channel when its id is first used. The bot is a member of every channel until RemoveBot or SetChannel removes
+// it.
 //
 // # What is enforced
 //
