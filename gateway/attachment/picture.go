@@ -36,7 +36,7 @@ type Picture struct {
 }
 
 // Shrink returns a picture for a model: at most 1568 pixels wide and high, never enlarged, upright, and without
-// metadata such as the place. A small picture is not decoded; only its metadata is removed. Other pictures become a
+// metadata such as the place. A small upright picture is not decoded; only its metadata is removed. Other pictures become a
 // JPEG, or a PNG if they are transparent and small. If the file is a GIF, only its first picture is converted, since
 // models refuse animations.
 //

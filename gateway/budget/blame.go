@@ -23,7 +23,7 @@ type suspect struct {
 
 // The Budget calls the method blame when the platform refuses call c because of a rate limit, but does not name the
 // scope of this limit. blame returns which scope to block, and which scope's limits to slow down. By default, the
-// method blame returns the chat as both scopes. If a smaller fraction of the limits of c's chat and message is used
+// method blame returns the chat as both scopes. Unless a larger fraction of the limits of c's chat and message is used
 // than of the endpoint's limits, the chat is a suspect. When there are suspectChats suspects, the method blame returns
 // the endpoint. While the endpoint's limits are slowed down, each further suspect slows them down more.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {

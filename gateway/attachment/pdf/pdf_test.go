@@ -130,7 +130,7 @@ func peakOf(f func()) uint64 {
 	}
 }
 
-// The context ends while Read reads a file. Read must return soon after the context has ended.
+// If the context has ended, Read must return the context's error.
 func TestContextEndsTheReading(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
