@@ -530,7 +530,7 @@ func TestSummaryOfCalls(t *testing.T) {
 }
 
 // The model's answers and the moment at which the turn is stopped are random. Each call must have one result, each status
-// line must end once and in order, and the emitted text must be the text of the Result.
+// line must end once and in order, and the text of the Result must begin with the emitted text.
 func TestAnyTurn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -142,7 +142,7 @@ func TestStandinWantsReasoningBack(t *testing.T) {
 	}
 }
 
-// When the limit of tool calls is reached, the last request offers no tools, and the stand-in accepts this request.
+// The last request that the limit of model calls allows offers no tools, and the stand-in accepts this request.
 func TestStandinCallsUntilTheLimit(t *testing.T) {
 	withTools(t, workshop(), func(t *testing.T, a *agent.Agent, server *openai.Server) {
 		turn := agent.Turn{Stream: true, Messages: []agent.Message{{Role: agent.User, Text: `{{standin call="clock {}" again}} hi`}}}

@@ -238,7 +238,8 @@ func TestWireBreaksF09(t *testing.T) {
 	}
 }
 
-// F08: if the stream fails twice, people keep the text that they saw.
+// F08: if a request fails in a way that a repetition can't mend, the turn ends after this request. The error names the
+// cause, and does not contain the API key.
 func TestWireFailsF08(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

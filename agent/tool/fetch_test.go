@@ -516,7 +516,8 @@ func TestProposeFetch(t *testing.T) {
 	}
 }
 
-// fetch follows redirects only within a site, because nobody typed or approved a URL of another site.
+// fetch follows redirects only within a site and to domains in AllowDomains, because nobody typed or approved a URL of
+// another site.
 func TestRedirectsStayOnTheSite(t *testing.T) {
 	names := map[string]string{"listed.org": people, "www.listed.org": people, "a.listed.net": people, "b.listed.net": people, "evil.org": people, "www.evil.org": people}
 	handler := func(w http.ResponseWriter, r *http.Request) {
