@@ -183,7 +183,8 @@ func TestRecoveredRepliesAreCounted(t *testing.T) {
 	w.wantTexts(ada, openai.Answer(answerInWords))
 }
 
-// The status page must show waiting messages and running replies.
+// The daemon must serve /healthz and /readyz without a token, and /metrics only with the token. Without the token, /readyz
+// must not name the endpoints. The log must not contain the token.
 func TestProbesOfADaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

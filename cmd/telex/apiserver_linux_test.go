@@ -15,8 +15,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// The API server gets ten thousand requests with random bodies, and must answer each of them with a 4xx status. The
-// daemon must neither crash nor use more and more memory.
+// The API server gets ten thousand requests with random bodies, and must answer each of them with the status 200, 400 or
+// 404. The daemon must neither crash nor use more and more memory.
 func TestAPIServerRandomBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 10_000})

@@ -119,8 +119,8 @@ func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	}
 }
 
-// A person approves a call before a crash, or while no daemon runs. The daemon must make this call even if the tool
-// server starts later than the daemon.
+// The daemon is killed while a call waits for approval. A person approves the call after the next daemon has started, and
+// before the tool server has started. The daemon must make this call once the tool server runs.
 func TestKilledWithAServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
