@@ -21,7 +21,7 @@ type allowance struct {
 }
 
 // UpdateLimits records the rate limits that the platform reported in its response to call c. The caller must call UpdateLimits
-// before the ticket's Done. Reported limits can make the limits that the adapter declares stricter, but never looser.
+// before the ticket's method Done. Reported limits can make the limits that the adapter declares stricter, but never looser.
 func (b *Budget) UpdateLimits(c chat.Call, reported []chat.RateLimitInfo) {
 	if len(reported) == 0 {
 		return
