@@ -72,7 +72,7 @@ func TestBareDamaged(t *testing.T) {
 func TestShrinkTurnsDamagedJPEG(t *testing.T) {
 	t.Parallel()
 	file := tell(asJPEG(t, halves(64, 32, blue)), 3)
-	at := bytes.Index(file, []byte("\xff\xff\xdb")) // past the metadata, before the first table
+	at := bytes.Index(file, []byte("\xff\xff\xdb")) // the position after the metadata, before the first table
 	odd := bytes.Join([][]byte{file[:at], []byte("  "), file[at:]}, nil)
 	if _, exif, err := bareJPEG(odd); err == nil || exif == nil {
 		t.Fatalf("the file is taken apart (%v), or its EXIF data is not found (%d bytes)", err, len(exif))
