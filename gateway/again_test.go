@@ -348,7 +348,7 @@ func TestSteeringKeepsTheOrder(t *testing.T) {
 		h.say(t, ask("d"))
 		later(50 * time.Millisecond)
 		quoting := ask("e")
-		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // nor is a message that quotes a picture
+		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // no message that quotes a picture is passed on
 		h.say(t, quoting)
 		later(10 * time.Second)
 		if q := h.question(); !strings.Contains(q.Text, "e") || len(q.Images) != 1 {

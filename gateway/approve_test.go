@@ -73,8 +73,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// Nobody can see a question for approval, because the turn is unattended. The tool call must be refused at once, and
-// the final must say so. A tool that was approved permanently must still run.
+// Nobody can see a question for approval, because the turn is unattended. The tool call must be refused at once, and the final
+// must say so. A tool that was approved permanently must still run in an unattended turn.
 func TestNobodyToAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// failing makes every further send fail with err. If err is nil, sends succeed again.
+// failing makes every further send fail with err. If the parameter err is nil, sends succeed again.
 func (p *platform) failing(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -247,7 +247,8 @@ func TestARefusedMessageIsOvertaken(t *testing.T) {
 	})
 }
 
-// A reply can't be delivered for now, and a person sends /undo, /forget or /new. The reply must not be shown later.
+// A reply can't be delivered for now, and a person sends /undo, /forget or /new. After such a command, the reply must
+// not be shown any more.
 func TestParkedReplyIsDeletedWithItsHistory(t *testing.T) {
 	for _, name := range []string{"undo", "forget", "new"} {
 		t.Run(name, func(t *testing.T) {

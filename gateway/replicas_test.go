@@ -360,7 +360,7 @@ func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 // another replica continued these answers, their text would not grow for a while.) If no other replica runs, the
 // stopping replica must stop early: until the next process starts, nobody answers new messages.
 func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
-	const soon = 6 * time.Second // a sixth of the grace period, and the last edit
+	const soon = 6 * time.Second // duration of a sixth of the grace period, and of the last edit
 	for _, replicas := range []int{1, 2} {
 		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

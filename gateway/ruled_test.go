@@ -23,7 +23,7 @@ func (r *asking) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (ag
 	defer close(r.done)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // ends when the test ends the turn, or when the turn has ended
+	go func() { // this goroutine ends when the test ends the turn, or when the turn has ended
 		select {
 		case <-r.end:
 			cancel()
