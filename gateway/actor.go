@@ -271,8 +271,9 @@ func (a *actor) tooMany(in chat.Inbound) {
 	a.say(in, a.g.texts()[TextQueueFull])
 }
 
-// begin starts a turn that answers the messages. If requeued is true, an interrupted turn put the messages back into
-// the queue. The limits per minute have already counted requeued messages, so these limits do not refuse them.
+// begin starts a turn that answers the messages. If the parameter requeued is true, an interrupted turn put the
+// messages back into the queue. The limits per minute have already counted requeued messages, so these limits do not
+// refuse them.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.unmark(messages...)
 	last := messages[len(messages)-1]

@@ -67,8 +67,8 @@ func (a *actor) end(t *turn) {
 	case t.recovered, !e.Keep:
 		a.settle(t.id, t.outcome, t.delivery.growth)
 	case (t.why == nil || e.Stand && errors.Is(t.why, errNewMessage)) && !t.unseen && !t.panicked():
-		// The daemon is stopping, so the next process runs the turn again. The daemon may have begun to stop before the
-		// new message came.
+		// The daemon is stopping, so the next process runs the turn again. The daemon may have begun to stop before the message
+		// that interrupted the turn came.
 		a.handOver(t)
 		return
 	case len(t.edited) > 0 && e.Stand:

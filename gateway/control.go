@@ -233,7 +233,7 @@ func (a *actor) undoLast(in chat.Inbound) {
 	a.deliver(says, e)
 }
 
-// mine reports whether the sender of a message may undo a turn whose question came from asker. In a group, people may
+// mine reports whether the sender of a message may undo a turn whose question the user asker sent. In a group, people may
 // undo only their own turns. Everybody may undo turns that an older version of telex stored without an asker.
 func mine(in chat.Inbound, asker chat.UserID) bool {
 	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""

@@ -62,7 +62,7 @@ func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 }
 
 // suggestAfter suggests questions below a greeting. The turn that sends the greeting ends only after suggestAfter has
-// returned. If the process dies before that, the next process suggests the questions again.
+// returned. If the process dies before this turn ends, the next process suggests the questions again.
 func (a *actor) suggestAfter(greeted []chat.Inbound) {
 	if n := len(greeted); n > 0 && greeted[n-1].Kind == chat.Opened {
 		a.suggestPrompts(greeted[n-1].To, "")

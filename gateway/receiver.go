@@ -42,7 +42,7 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 	switch {
 	case is && others && (e.dead.Load() || e.away.Load() || m.fails(e)):
 		return m.yield(ctx, e)
-	case is && e.away.Load(): // the store refused yield, and no other replica can receive now
+	case is && e.away.Load(): // the store did not record the yield, and no other replica can receive now
 		e.away.Store(false)
 		m.g.receiveMore() //nolint:contextcheck // receiving lasts longer than ctx
 		return nil
