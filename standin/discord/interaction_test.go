@@ -159,8 +159,8 @@ func TestFirstFollowUpReplacesTheDeferredMessage(t *testing.T) {
 	})
 }
 
-// The bot does not see the channel. The test checks that the bot can answer an interaction with the interaction's
-// token, but with at most five follow-ups.
+// In this test, the bot does not see the channel. The test checks that the bot can answer an interaction with the
+// interaction's token, but with at most five follow-ups.
 func TestInteractionWithoutMembership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

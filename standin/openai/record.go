@@ -138,7 +138,8 @@ func (s *Server) Stats() Stats {
 }
 
 // Wait blocks until ok returns true for the counters, and then returns true. Wait returns false if ctx ends or the
-// server is closed before. Wait calls the function ok after every change. The function ok must not call the server.
+// server is closed before that. Wait calls the function ok after every change. The function ok must not call the
+// server.
 func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	for {
 		s.mu.Lock()
@@ -160,8 +161,8 @@ func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	}
 }
 
-// Reset removes rules and records, and sets the counters to zero. Running answers continue, and the new counters count
-// them.
+// Reset removes rules and records, and sets the counters to zero. After Reset, running answers continue, and the new
+// counters count them.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

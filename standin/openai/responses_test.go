@@ -400,7 +400,7 @@ func TestResponsesSettingsRefuse(t *testing.T) {
 }
 
 // TestResponsesClientLibrary uses another author's client. The test streams an answer with tool calls, and sends the
-// answer's items back with the results.
+// answer's items back together with the results of these calls.
 func TestResponsesClientLibrary(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{Key: "sk-test"})

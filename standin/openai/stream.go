@@ -25,7 +25,7 @@ func must(err error) {
 	}
 }
 
-// encoder writes an answer in the form of an API.
+// encoder writes an answer in the form of one of the two APIs.
 type encoder interface {
 	// begin sends the part of the answer before the first token, and waits until the first token is due.
 	begin()
@@ -37,7 +37,7 @@ type encoder interface {
 	finish()
 	// fail sends an error in the middle of a stream.
 	fail(code, text string)
-	// whole returns the answer in one piece.
+	// whole returns the whole answer as one JSON value.
 	whole() any
 }
 
@@ -322,7 +322,7 @@ func (x completions) wantsUsage() bool {
 	}
 }
 
-// mark records that the server has written a unit.
+// mark records that the server has written a unit of the answer.
 func (x *exchange) mark(u unit) {
 	now := time.Now()
 	x.s.mu.Lock()

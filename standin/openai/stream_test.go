@@ -42,13 +42,13 @@ func TestStream(t *testing.T) {
 }
 
 // TestStreamVariants requests streams with each setting and reads them leniently. A good client must understand each of
-// these variants.
+// these variants of a stream.
 func TestStreamVariants(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
 	type want struct {
 		content, reasoning, other, refusal string
-		finish                             string // "" means "stop"; "-" means none
+		finish                             string // expected finish_reason; "" means "stop", "-" means none
 		comments                           int
 		noUsage, notDone, unended          bool
 		part                               string // part of the raw body
@@ -118,7 +118,7 @@ func TestStreamGigantic(t *testing.T) {
 	}
 }
 
-// The provider reports an error after the first token (failures F08 and F09). The test checks several forms of this
+// The provider reports an error after the first token (failures F08 and F09). The test checks several forms of such an
 // error.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()

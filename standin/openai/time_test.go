@@ -55,7 +55,7 @@ func (p *provider) open(ctx context.Context, question string) *http.Response {
 	return resp
 }
 
-// arrivals reads a stream and lists the time of each relevant line since begun.
+// arrivals reads a stream and lists the time of each relevant line since the time begun.
 func arrivals(body io.Reader, begun time.Time) []string {
 	var list []string
 	lines := bufio.NewScanner(body)
@@ -149,11 +149,11 @@ func TestWholeTakesAsLong(t *testing.T) {
 func TestClientLeaves(t *testing.T) {
 	for _, question := range []string{
 		"{{standin rate=2}} words: 100",            // between tokens
-		"{{standin first=1h}} words: 1",            // before the first token
+		"{{standin first=1h}} words: 1",            // the client leaves before the first token
 		"{{standin hang=2}} words: 5",              // during a pause
 		"{{standin hang=text}} words: 5",           // after the text
 		"{{standin hang=finish}} words: 5",         // after finish_reason
-		"{{standin hang=2 comment_interval=1s}} x", // while comments are sent (failure F60)
+		"{{standin hang=2 comment_interval=1s}} x", // the client leaves while comments are sent (failure F60)
 		"{{standin stall=1 stall_for=1h}} words: 9",
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -59,8 +59,8 @@ func tokenLen(text string, roll uint64) int {
 	}
 }
 
-// runLen returns the length in bytes of the longest prefix of text whose code points all satisfy belongs. The prefix
-// has at most limit code points.
+// runLen returns the length in bytes of the longest prefix of text for whose code points the function belongs returns
+// true. The parameter limit is the maximum number of code points in the prefix.
 func runLen(text string, limit int, belongs func(rune) bool) int {
 	n := 0
 	for range limit {

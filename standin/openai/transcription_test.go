@@ -18,7 +18,7 @@ import (
 	"telex/standin/openai"
 )
 
-// field is one field of a form. A file also has a file name.
+// field is one field of a form. A field that is a file also has a file name.
 type field struct{ name, file, value string }
 
 // transcribe sends a multipart form that requests a transcription.

@@ -63,7 +63,7 @@ func (x *exchange) sendWhole() {
 		x.begin(http.StatusOK, "application/json")
 	}
 	if breaks {
-		// Send only a part of the document. After this part, the connection breaks or the body ends.
+		// Send only a part of the document. After this part of the document, the connection breaks or the body ends.
 		share := len(body)
 		if length > 0 {
 			share = len(body) * sent / (length + 1)

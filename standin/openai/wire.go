@@ -36,7 +36,7 @@ type wire struct {
 	crlf, noSpace, multiline bool
 }
 
-// event writes one event. If unfinished is true, event leaves out the line ends after the event.
+// event writes one event. If unfinished is true, the method event leaves out the line ends after the event.
 func (w wire) event(name string, data []byte, unfinished bool) {
 	eol, field := "\n", "data: "
 	if w.crlf {

@@ -15,8 +15,8 @@ type bucket struct {
 	full     time.Time
 }
 
-// NewBucket returns a token bucket that gains perSecond tokens per second and holds at most burst, or nil if perSecond
-// is not positive.
+// NewBucket returns a token bucket that gains perSecond tokens per second and holds at most burst tokens, or nil if
+// perSecond is not positive.
 func NewBucket(perSecond float64, burst int) Meter {
 	if perSecond <= 0 {
 		return nil

@@ -79,8 +79,8 @@ type Scopes[L any] struct {
 	scopes            map[string]*Scope
 }
 
-// NewScopes returns scopes in which no calls are counted yet. A call that arrives too early by at most jitter is still
-// allowed.
+// NewScopes returns scopes in which no calls are counted yet. A call that arrives too early by at most the duration
+// jitter is still allowed.
 func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 	return Scopes[L]{published: published, hidden: hidden, jitter: jitter, scopes: make(map[string]*Scope)}
 }

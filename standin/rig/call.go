@@ -46,8 +46,8 @@ func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-c
 }
 
 // Exchange does the same as Answer for one of many calls over the same connection, such as a WebSocket. Exchange calls
-// the function send once with the answer. If the answer's status is Gone, send must drop the connection. send must not
-// return before it has sent the answer.
+// the function send once with the answer. If the answer's status is Gone, the function send must drop the connection.
+// send must not return before it has sent the answer.
 func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, refused *Answer, run func() Answer, send func(Answer)) {
 	rule := g.record(c)
 	var a Answer
@@ -60,8 +60,8 @@ func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, ref
 }
 
 // Admit records that a client opens a connection, and reports whether the stand-in accepts the connection. allow
-// returns nil to accept it, or an error answer. If a fault or allow refuses the connection, Admit sends the answer and
-// returns false.
+// returns nil to accept it, or an error answer. If a fault or the function allow refuses the connection, Admit sends
+// the answer and returns false.
 func (g *Rig[C, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, latency time.Duration, allow func() *Answer) bool {
 	rule := g.record(c)
 	if !host.Pause(latency/2, cut) {

@@ -29,12 +29,12 @@
 // # Killing a client at an exact moment
 //
 // Add a fault with action pause_before, pause_after or pause_answered for the method. Wait for the call with GET
-// /control/paused?wait=30, kill the client with kill -9, and release the call with POST /control/resume. If the request
-// contains {"drop":true}, the call ends at the moment at which it is held. A call that was held before its effect
-// therefore has no effect. If the request contains {}, the call continues, like a request that the client sent
-// completely before it died. In Go, the server calls Fault.Do while the call is held, and Do may kill the client
-// itself.
+// /control/paused?wait=30, kill the client with kill -9, and release the call with POST /control/resume. If this
+// request to /control/resume contains {"drop":true}, the call ends at the moment at which it is held. A call that was
+// held before its effect therefore has no effect. If the request to /control/resume contains {}, the call continues,
+// like a request that the client sent completely before it died. In Go, the server calls Fault.Do while the call is
+// held, and Do may kill the client itself.
 //
 // During an outage of kind refuse, the server serves only the connection that started the outage and older connections
-// to the control API. All running calls and all WebSockets are cut.
+// to the control API. The outage cuts all running calls and all WebSockets.
 package rig

@@ -1,7 +1,7 @@
 package rig
 
 // Run runs a method and returns its result. If the method panics with an *E to refuse the call, Run returns the *E. Run
-// passes on any other panic.
+// does not recover any other panic.
 func Run[E any](method func() any) (result any, refused *E) {
 	defer func() {
 		switch p := recover().(type) {
@@ -15,7 +15,7 @@ func Run[E any](method func() any) (result any, refused *E) {
 	return method(), nil
 }
 
-// RefuseIf refuses the current call by a panic with refusal, if the call breaks a rule.
+// RefuseIf refuses the current call by a panic with the error refusal, if the call breaks a rule.
 func RefuseIf[E any](broken bool, refusal *E) {
 	if broken {
 		panic(refusal)

@@ -127,8 +127,8 @@ func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	})
 }
 
-// drop calls the function cut and the platform's function Detach while it holds the mutex. After that, drop closes the
-// connections that both functions returned.
+// drop calls the function cut and the platform's function Detach while it holds the mutex. After these calls, drop
+// closes the connections that both functions returned.
 func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()

@@ -96,8 +96,8 @@ func (s *Server) readBlocks(text string) parsedBlocks {
 	return readBlocks(text, func() string { return s.nextID("b") })
 }
 
-// readBlocks parses and validates the blocks of a message. readBlocks calls newID to create ids for blocks and buttons
-// that have none.
+// readBlocks parses and validates the blocks of a message. readBlocks calls the function newID to create ids for blocks
+// and buttons that have none.
 func readBlocks(text string, newID func() string) parsedBlocks {
 	var list []object
 	failIf(json.Unmarshal([]byte(text), &list) != nil, "invalid_blocks_format")

@@ -139,7 +139,7 @@ func (s *Server) deleteFile(r *request) any {
 }
 
 // DeleteFile deletes a file as a person. If a message of the bot shows the file, DeleteFile also deletes the message. A
-// person's message with the file stays.
+// person's message with the file stays visible.
 func (s *Server) DeleteFile(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

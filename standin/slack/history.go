@@ -44,9 +44,9 @@ type Version struct {
 	// Markdown is the source that the app sent as markdown_text or in a stream.
 	Markdown string          `json:"markdown,omitempty"`
 	Blocks   json.RawMessage `json:"blocks,omitempty"`
-	// Shown is the text that a person reads. The texts of blocks are on separate lines. Shown contains names in place of
-	// mentions, labels in place of links, and characters in place of entities. Formatting delimiters such as * and ` stay
-	// visible.
+	// Shown is the text that a person reads. In Shown, the texts of blocks are on separate lines. Shown contains names in
+	// place of mentions, labels in place of links, and characters in place of entities. Formatting delimiters such as *
+	// and ` stay visible.
 	Shown string `json:"shown"`
 	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Slack notifies people only about
 	// the mentions in the first version of a message.
@@ -130,8 +130,8 @@ type ChannelHistory struct {
 	Statuses []Status          `json:"statuses,omitempty"`
 	Titles   map[string]string `json:"titles,omitempty"` // titles of threads, by thread_ts
 	Prompts  []Prompts         `json:"prompts,omitempty"`
-	// Sessions contains the status of each session by thread_ts. The status is "processing" while the app works,
-	// and "active" at all other times.
+	// Sessions contains the status of each session by thread_ts. The status of a session is "processing" while the app
+	// works, and "active" at all other times.
 	Sessions map[string]string `json:"sessions,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 // per second and channel, with short bursts, and several hundred messages per minute in the workspace. Slack's
 // documentation states neither the length of the bursts nor the exact maximum of messages.
 type Limits struct {
-	// Tier1 to Tier4 are the numbers of calls per minute that are allowed of each method in that tier.
+	// Tier1 to Tier4 are the numbers of calls per minute that Slack allows for each method in that tier.
 	Tier1 int `json:"tier1"`
 	Tier2 int `json:"tier2"`
 	Tier3 int `json:"tier3"`
@@ -26,8 +26,8 @@ type Limits struct {
 	PostPerMinute int `json:"post_per_minute"`
 	// StatusPerMinute limits assistant.threads.setStatus.
 	StatusPerMinute int `json:"status_per_minute"`
-	// Methods are the numbers of calls per minute of single methods. The limit of a method in Methods replaces the
-	// limit of the method's tier.
+	// Methods contains, by method, the numbers of calls per minute that are allowed of single methods. The limit of a
+	// method in Methods replaces the limit of the method's tier.
 	Methods map[string]int `json:"methods"`
 	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
 	// more than others. The default of Jitter is 20 ms.

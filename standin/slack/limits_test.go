@@ -47,8 +47,8 @@ func TestTiers(t *testing.T) {
 	})
 }
 
-// A channel accepts a burst of three messages, and then one message per second. In addition, the whole workspace has a
-// limit per minute.
+// A channel accepts a burst of three messages, and then one message per second. In addition to the limits of channels,
+// the whole workspace has a limit per minute.
 func TestPostLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{Limits: slack.Limits{PostPerMinute: 6}})

@@ -29,8 +29,9 @@ type openLists struct {
 	paragraph bool
 }
 
-// renderLists returns a Markdown text with bullets and numbers as a client shows them. The bullet depends on the list's
-// depth. Numbers count up from the first number of their list. Source: https://spec.commonmark.org/0.31.2/#list-items
+// renderLists returns a Markdown text with bullets and numbers as a client shows them. The bullet depends on the depth
+// of the list. Numbers count up from the first number of their list. Source:
+// https://spec.commonmark.org/0.31.2/#list-items
 func renderLists(text string) string {
 	var b strings.Builder
 	var l openLists
@@ -140,7 +141,7 @@ func nextCode(text string, at int) (begin, end int) {
 
 func backticks(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// startsLine reports whether only quote markers (>) and spaces precede i in its line.
+// startsLine reports whether only quote markers (>) and spaces precede the offset i in its line.
 func startsLine(text string, i int) bool {
 	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
 	return strings.Trim(line, "> ") == ""

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// add posts m with v as its first version, and sends the events.
+// add posts the message m, whose first version is v, and sends the events.
 func (s *Server) add(c *channel, m *Message, v Version) {
 	s.show(c, m, v)
 	if m.EphemeralTo == "" {
@@ -13,7 +13,7 @@ func (s *Server) add(c *channel, m *Message, v Version) {
 	}
 }
 
-// show posts m with v as its first version, without events.
+// show posts the message m, whose first version is v, without events.
 func (s *Server) show(c *channel, m *Message, v Version) {
 	m.TS, m.Channel = s.nextTS(), c.info.ID
 	v.At = time.Now()
@@ -29,7 +29,7 @@ func (s *Server) show(c *channel, m *Message, v Version) {
 	s.Publish("message", Event{Channel: c.info.ID, Message: m})
 }
 
-// change adds a version to m and sends the events.
+// change adds a version to the message m and sends the events.
 func (s *Server) change(c *channel, m *Message, v Version) {
 	before := s.wire(c, m)
 	m.Versions = append(m.Versions, v)
@@ -45,8 +45,8 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 	})
 }
 
-// remove deletes m and sends the event. by is "bot" or "person". If m is a thread's parent that has replies, a
-// tombstone replaces m, and the event reports a changed message. Source:
+// remove deletes the message m and sends the event. by is "bot" or "person". If m is a thread's parent that has
+// replies, a tombstone replaces m, and the event reports a changed message. Source:
 // https://github.com/openclaw/openclaw/pull/22035
 func (s *Server) remove(c *channel, m *Message, by string) {
 	before := s.wire(c, m)

@@ -104,7 +104,7 @@ func escape(text string) string {
 	return strings.NewReplacer("&amp;", "&amp;", "&lt;", "&lt;", "&gt;", "&gt;", "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// linkPattern matches URLs that Slack turns into links, in mrkdwn and in Markdown. The pattern also matches whole
+// linkPattern matches URLs that Slack turns into links, in mrkdwn and in Markdown. linkPattern also matches whole
 // pieces of code, so that it finds no URLs inside code, which Slack does not turn into links.
 var linkPattern = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`\n]+`|https?://[^\\s<>|]+[^\\s<>|.,:;!?\"'\\])]")
 

@@ -16,7 +16,8 @@ import (
 )
 
 // During an outage, the stand-in must not listen on its TCP port, so that the system refuses a client's connection. The
-// connection that requested the outage must stay open. After the outage, the address must be the same.
+// connection that requested the outage must stay open. After the outage, the stand-in's address must be the same as
+// before.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})

@@ -143,8 +143,8 @@ func (c *channel) endPrompts(thread string) {
 }
 
 // StopSession lets a person press the stop button of a session, which Slack shows while the app works. StopSession ends
-// the streams in the session. The session keeps its status until the app changes it. StopSession returns false if Slack
-// shows no stop button. Source: https://docs.slack.dev/reference/events/agent_session_stopped
+// the streams in the session. The session keeps its status until the app changes this status. StopSession returns false
+// if Slack shows no stop button. Source: https://docs.slack.dev/reference/events/agent_session_stopped
 func (s *Server) StopSession(channel, user, thread string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 
 // Incoming is a message that a person or another bot sends.
 type Incoming struct {
-	// Channel is the id of the channel: D… is a direct message, G… is a group message, and C… is a public channel. Say
-	// creates the channel if necessary. If Channel is empty, the message goes to the direct message with User.
+	// Channel is the id of the channel: An id D… belongs to a direct message, G… to a group message, and C… to a public
+	// channel. Say creates the channel if necessary. If Channel is empty, the message goes to the direct message with
+	// User.
 	Channel string `json:"channel"`
 	// User is the id of the writer. If User is empty, the writer is the person of the direct message, or DefaultUser in
 	// other channels.
@@ -24,7 +25,7 @@ type Incoming struct {
 	// If Bot is set, the message is from another app's bot with this name.
 	Bot   string       `json:"bot"`
 	Files []Attachment `json:"files"`
-	// Share is the ts of a message of the same channel that this message forwards. With Share, Text may be empty.
+	// Share is the ts of a message of the same channel that this message forwards. If Share is set, Text may be empty.
 	Share string `json:"share"`
 }
 
@@ -87,7 +88,7 @@ func (s *Server) say(in Incoming) (string, error) {
 	return m.TS, nil
 }
 
-// Edit edits a person's message. A new mention of the bot causes app_mention.
+// Edit edits a person's message. If the new text adds a mention of the bot, the app gets the event app_mention.
 func (s *Server) Edit(channel, ts, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -97,7 +97,8 @@ func startApp(t *testing.T, answer func(n int, p pushed, w http.ResponseWriter))
 
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	// This is the example of https://docs.slack.dev/authentication/verifying-requests-from-slack.
+	// This request and its signature are the example of
+	// https://docs.slack.dev/authentication/verifying-requests-from-slack.
 	body := "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 	got := slack.Sign("8f742231b10e8888abcd99yyyzzz85a5", "1531420618", []byte(body))
 	if want := "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"; got != want {
@@ -159,8 +160,8 @@ func TestNoRetry(t *testing.T) {
 	})
 }
 
-// Faults make the stand-in sign a request with a wrong secret or an old time. With such requests, tests can check
-// whether an app verifies signatures.
+// Faults make the stand-in sign a request with a wrong secret or an old time. With such forged requests, tests can
+// check whether an app verifies signatures.
 func TestForgedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, nil)

@@ -186,8 +186,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// detach removes the sockets from the server. Each connection ends when the request that opened it ends. Envelopes that
-// the app has not acknowledged are delivered again.
+// detach removes the sockets from the server. Each connection ends when the request that opened it ends. The server
+// delivers envelopes of these sockets again if the app has not acknowledged them.
 func (s *Server) detach() []net.Conn {
 	s.sockets = nil
 	return nil

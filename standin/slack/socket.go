@@ -22,8 +22,9 @@ const (
 	maxSockets = 10
 	// ticketLifetime is how long a client can use a URL from apps.connections.open to open a socket.
 	ticketLifetime = 30 * time.Second
-	// socketLifetime is the time after which the server asks the client to reconnect. The value is from an example in
-	// Slack's documentation. debugSocketLifetime is the time for a socket that a client opens with debug_reconnects=true.
+	// socketLifetime is the time after which the server asks the client to reconnect. The value of socketLifetime is from
+	// an example in Slack's documentation. debugSocketLifetime is the time for a socket that a client opens with
+	// debug_reconnects=true.
 	socketLifetime      = 18_060 * time.Second
 	debugSocketLifetime = 360 * time.Second
 	// warnTime is how long before the refresh of a socket the server sends a warning.

@@ -21,7 +21,7 @@ func TestSocketMode(t *testing.T) {
 			got.TS != ts || got.User != "U1001" || got.Text != "hello &amp; &lt;b&gt;" || e.Answerable || e.Retry != 0 {
 			t.Errorf("got %+v", e)
 		}
-		pause(10 * time.Minute) // no event is delivered again
+		pause(10 * time.Minute) // during this pause, no event may be delivered again
 		list := c.server.Deliveries()
 		if len(list) != 1 || len(list[0].Attempts) != 1 || list[0].Acked.IsZero() {
 			t.Errorf("deliveries: got %+v, want one, acknowledged", list)
@@ -142,8 +142,9 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// A socket reaches the end of its life. The server must send a warning, then a request to reconnect, and then close the
-// socket. If the app does not acknowledge an event, the server must deliver the event again, over any open socket.
+// In this test, a socket reaches its maximum age. The server must send a warning, then a request to reconnect, and then
+// close the socket. If the app does not acknowledge an event, the server must deliver the event again, over any open
+// socket.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{SocketLife: time.Minute})
@@ -159,7 +160,7 @@ func TestRefresh(t *testing.T) {
 		if e := old.next(); e.Type != "events_api" {
 			t.Errorf("got %+v, want the other event on the warned socket", e)
 		}
-		if e := fresh.take(); e.Retry != 1 { // delivered again after three seconds, over any of the sockets
+		if e := fresh.take(); e.Retry != 1 { // the event is delivered again after three seconds, over any of the sockets
 			t.Errorf("got %+v, want the event again", e)
 		}
 		for e := old.next(); e.Reason != "refresh_requested"; e = old.next() {

@@ -57,7 +57,7 @@ type Stats struct {
 	// NotModified counts edits that changed nothing.
 	NotModified int `json:"not_modified"`
 	// Deliveries counts the attempts to deliver to the app. Redelivered counts the attempts that repeat an earlier
-	// attempt. Lost counts the deliveries that the server stopped trying without success. Pending is the number of
+	// attempt. Lost counts the deliveries that failed and that the server does not attempt again. Pending is the number of
 	// deliveries in progress.
 	Deliveries  int `json:"deliveries"`
 	Redelivered int `json:"redelivered"`

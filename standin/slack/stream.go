@@ -71,7 +71,7 @@ func (s *Server) readAddition(r *request) streamAddition {
 	return g
 }
 
-// extended returns the next version of a streaming message: the version before with the addition g.
+// extended returns the next version of a streaming message: the previous version with the addition g.
 func (s *Server) extended(now time.Time, before Version, g streamAddition, method string) Version {
 	v := before
 	v.At, v.Method = now, method

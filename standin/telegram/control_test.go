@@ -139,7 +139,7 @@ func TestControlEvents(t *testing.T) {
 		}
 	}()
 	lines := bufio.NewScanner(res.Body)
-	lines.Scan() // the comment that says that the stream is open
+	lines.Scan() // skip the comment with which the event stream begins
 	c.call("sendMessage", args{"chat_id": "1001", "text": "x <b>"})
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")

@@ -22,11 +22,11 @@
 //
 // The stand-in checks tokens, and the rules for texts and entities. The stand-in cleans, trims and normalizes texts and
 // entities as Telegram does. All private chats and basic groups share one sequence of message ids; each supergroup has
-// its own. The stand-in follows the rules of privacy mode and of topics. The stand-in allows only one poll at a time. A
-// call that exceeds one of the Limits gets 429, and so does each further call in the same scope (the chat, or all
-// chats) until retry_after is over. Stats counts and describes all of these calls as violations. A correct client
-// causes no violations. Chat actions and deletions count against no limit, but they also get 429 while a scope is
-// closed.
+// a sequence of its own. The stand-in follows the rules of privacy mode and of topics. The stand-in allows only one
+// poll at a time. A call that exceeds one of the Limits gets 429, and so does each further call in the same scope (the
+// chat, or all chats) until retry_after is over. Stats counts and describes all of these calls as violations. A correct
+// client causes no violations. Chat actions and deletions count against no limit, but they also get 429 while a scope
+// is closed.
 //
 // # Control over HTTP
 //
@@ -68,10 +68,10 @@
 //
 // # Buttons
 //
-// A message may have an inline keyboard (reply_markup). An edit replaces the text and the keyboard, so an edit without a
-// keyboard removes the buttons. A press sends a callback_query to the bot. The bot must answer each callback_query once with
-// answerCallbackQuery, within 15 minutes. Until the answer arrives, the person's client shows that it waits. People can press
-// only the buttons of a message's newest version.
+// A message may have an inline keyboard (reply_markup). An edit replaces the text and the keyboard, so an edit without
+// a keyboard removes the buttons. A press of a button sends a callback_query to the bot. The bot must answer each
+// callback_query once with answerCallbackQuery, within 15 minutes. Until the answer arrives, the person's client shows
+// that it waits. People can press only the buttons of a message's newest version.
 //
 // # Replies
 //
@@ -109,5 +109,5 @@
 // # The page
 //
 // GET / returns a chat page. On this page, you can write, reply, edit and attach files as a person, and watch the bot's
-// messages grow as Telegram shows them. Drafts have a dashed border.
+// messages grow as Telegram shows them. On this page, drafts have a dashed border.
 package telegram

@@ -13,8 +13,8 @@ const (
 	maxText = 4096
 	// maxSource is the maximum length of a text in bytes before parsing.
 	maxSource = 32768
-	// maxEntities is the maximum number of entities that Telegram keeps in a message. Users of the API observed this
-	// number.
+	// maxEntities is the maximum number of entities that Telegram keeps in a message. Users of the Bot API observed this
+	// maximum.
 	maxEntities = 100
 	// maxOffset is the maximum of an entity's offset or length, independent of the length of the text.
 	maxOffset = 1_000_000

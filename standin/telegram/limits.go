@@ -13,7 +13,7 @@ import (
 //
 // The numbers are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this. TDLib's
 // maintainers state that edits in groups count like messages. According to the FAQ, Telegram tolerates bursts in
-// private chats, but it does not publish the length of these bursts.
+// private chats, but Telegram does not publish the length of these bursts.
 type Limits struct {
 	// PrivatePerSecond and PrivateBurst define a token bucket per private chat.
 	PrivatePerSecond float64 `json:"private_per_second"`

@@ -111,8 +111,8 @@ func (s markdownSpan) unfinished() *apiError {
 	return unparsable("Can't find end of %s entity at byte offset %d", s.label, s.offset)
 }
 
-// mark handles a reserved character. The character may end the innermost span or begin a new one. A reserved character
-// at any other place is an error.
+// mark handles a reserved character. A reserved character may end the innermost span or begin a new one. A reserved
+// character at any other place is an error.
 func (p *markdownParser) mark(rest string) {
 	if n := len(p.open); n > 0 && p.ends(p.open[n-1], rest) {
 		p.end(p.open[n-1])

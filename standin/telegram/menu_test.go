@@ -9,8 +9,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// TestMenuOrder deletes the lists of commands one by one, from the narrowest scope to the widest. Each time, the test
-// checks which list each person gets. Source: https://core.telegram.org/bots/api#determining-list-of-commands
+// TestMenuOrder deletes the lists of commands one by one, from the narrowest scope to the widest. After each deletion,
+// the test checks which list each person gets. Source: https://core.telegram.org/bots/api#determining-list-of-commands
 func TestMenuOrder(t *testing.T) {
 	t.Parallel()
 	const group = -1000000000007

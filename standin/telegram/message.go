@@ -88,8 +88,9 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
 	}
 }
 
-// threadOf reads and checks message_thread_id. The id may be a topic of a forum or of a private chat, or the first
-// message of a thread of replies in a supergroup. A forum's general topic has no id.
+// threadOf reads and checks message_thread_id. The thread may be a topic of a forum or of a private chat. In a
+// supergroup without topics, the thread may also be a thread of replies, whose id is the id of its first message. A
+// forum's general topic has no id.
 func threadOf(r *request, c *chat) (thread int, topic bool) {
 	id := int(r.integer("message_thread_id"))
 	switch {
@@ -170,8 +171,9 @@ func (s *Server) deleteMessage(r *request, c *chat) any {
 	return true
 }
 
-// canDelete reports whether the bot may delete a message. The message must be less than 48 hours old. The message must
-// also be the bot's own, or be in a private chat or in a group in which the bot is an administrator.
+// canDelete reports whether the bot may delete a message. The bot may delete only messages that are less than 48 hours
+// old. The bot may delete messages of others only in a private chat, and in a group in which the bot is an
+// administrator.
 func (s *Server) canDelete(c *chat, m *Message, now time.Time) bool {
 	return (m.FromBot || c.private() || c.admin) && now.Sub(m.Versions[0].At) < deleteWindow
 }

@@ -273,7 +273,7 @@ func TestKeyboardRules(t *testing.T) {
 	for _, tt := range []struct{ markup, want string }{
 		{row("Go", strings.Repeat("x", 64)), ""},
 		{row("Go", strings.Repeat("x", 65)), "Bad Request: BUTTON_DATA_INVALID"},
-		{row("Go", strings.Repeat("ü", 33)), "Bad Request: BUTTON_DATA_INVALID"}, // the limit counts bytes
+		{row("Go", strings.Repeat("ü", 33)), "Bad Request: BUTTON_DATA_INVALID"}, // the limit on callback data counts bytes
 		{row("", "x"), `Bad Request: can't parse inline keyboard button: Field "text" must be non-empty`},
 		{row("Go", ""), "Bad Request: can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard"},
 		{`{"inline_keyboard":7}`, "Bad Request: can't parse reply keyboard markup JSON object"},

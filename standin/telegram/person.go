@@ -29,7 +29,8 @@ type Incoming struct {
 	IsBot bool `json:"is_bot"`
 
 	Text string `json:"text"`
-	// Entities are the person's formatting. The server itself detects links, mentions and commands.
+	// Entities are the formats that the person applied to the text. The server itself detects links, mentions and
+	// commands.
 	Entities []Entity `json:"entities"`
 	// ThreadID is the id of a forum topic. Say creates the topic, and makes the chat a forum, if necessary.
 	ThreadID int `json:"thread_id"`
@@ -43,8 +44,8 @@ type Incoming struct {
 	EditOf int `json:"edit_of"`
 	// Attachment is the file of the message. If there is a file, Text is its caption.
 	Attachment
-	// Album contains several files. Each file becomes a message, and all of these messages have the same media_group_id.
-	// The first message of an album has the caption.
+	// Album contains several files. Each file of an album becomes a message, and all of these messages have the same
+	// media_group_id. The first message of an album has the caption.
 	Album []Attachment `json:"album"`
 	// If Forward is set, the message is a forwarded one, and Forward is its origin.
 	Forward *Forward `json:"forward"`
@@ -292,8 +293,8 @@ func (s *Server) Deactivate(chatID int64) {
 	s.chatFor(chatID, "").deactivated = true
 }
 
-// SetAdmin makes the bot an administrator of a group, or takes this role away. An administrator sees all messages and
-// may delete them.
+// SetAdmin makes the bot an administrator of a group, or takes this role away. As an administrator, the bot sees all
+// messages and may delete them.
 func (s *Server) SetAdmin(chatID int64, admin bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

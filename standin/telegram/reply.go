@@ -46,8 +46,8 @@ func canQuote(text, part string) bool {
 }
 
 // replyTarget reads the parameter reply_parameters or its older form. replyTarget returns the id of the message to
-// reply to, and the quote. If this message does not exist, replyTarget refuses the call, except if the call allows a
-// missing message.
+// reply to, and the quote. If the message to reply to does not exist, replyTarget refuses the call, except if the call
+// allows a missing message.
 func replyTarget(r *request, c *chat) (id int, quote string) {
 	var p wireReplyParameters
 	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))
@@ -93,8 +93,8 @@ func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 const reactions = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 " +
 	"👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 
-// setMessageReaction replaces the bot's reaction to a message by one emoji or none. No published limit counts this
-// call. Source: https://core.telegram.org/bots/api#setmessagereaction
+// setMessageReaction replaces the bot's reaction to a message by one emoji or none. No published limit counts calls of
+// setMessageReaction. Source: https://core.telegram.org/bots/api#setmessagereaction
 func (s *Server) setMessageReaction(r *request, c *chat) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")

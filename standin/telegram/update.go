@@ -46,8 +46,8 @@ type poll struct {
 }
 
 // With Options.GrowingIDs, ids begin after the number of seconds since idEpoch, multiplied by idsASecond, or after the
-// last used id if that is greater. For 17 years, these ids fit into 31 bits, as clients in some languages require. Ids
-// can repeat after a restart only if a process used more than idsASecond ids per second on average.
+// last used id if that is greater. For 17 years, ids with GrowingIDs fit into 31 bits, as clients in some languages
+// require. Ids can repeat after a restart only if a process used more than idsASecond ids per second on average.
 const (
 	idEpoch    = 1767225600 // 2026-01-01, in Unix seconds
 	idsASecond = 4

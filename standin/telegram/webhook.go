@@ -53,7 +53,7 @@ type webhook struct {
 type Delivery struct {
 	At       time.Time `json:"at"`
 	UpdateID int64     `json:"update_id"`
-	// Status is the HTTP status of the bot's response; 0 if there was none.
+	// Status is the HTTP status of the bot's response; 0 if there was no response.
 	Status int    `json:"status,omitempty"`
 	Failed string `json:"failed,omitempty"`
 }

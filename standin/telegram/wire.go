@@ -123,7 +123,7 @@ type wireOrigin struct {
 	MessageID      int    `json:"message_id,omitempty"`
 }
 
-// wireQuote is the quoted part of the message to which a reply belongs. Offsets are in UTF-16 units. Source:
+// wireQuote is the quoted part of the message to which a person replies. Offsets are in UTF-16 units. Source:
 // https://core.telegram.org/bots/api#textquote
 type wireQuote struct {
 	Text     string `json:"text"`
@@ -132,7 +132,7 @@ type wireQuote struct {
 }
 
 // wireExternal describes the message to which a person replies, if that message is in another chat. A wireExternal does
-// not contain the text of that message, because Telegram sends a bot only the quote. Source:
+// not contain the text of the message in the other chat, because Telegram sends a bot only the quote. Source:
 // https://core.telegram.org/bots/api#externalreplyinfo
 type wireExternal struct {
 	Origin *wireOrigin `json:"origin"`
@@ -169,7 +169,7 @@ func (u *wireUpdate) kind() string {
 }
 
 // orderKey returns the id of the chat of an update, or of the person who pressed a button. The server delivers updates
-// with the same key one after the other.
+// with the same order key one after the other.
 func (u *wireUpdate) orderKey() int64 {
 	switch {
 	case u.EditedMessage != nil:

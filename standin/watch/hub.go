@@ -61,7 +61,7 @@ func (w *watcher[E]) drain() (events []event[E], ended bool) {
 }
 
 // Publish sends an event to all watchers. Publish calls the function build with the event's number to make the event,
-// but only if there is a watcher. The event must not share memory with the stand-in.
+// but only if there is a watcher. The event that build returns must not share memory with the stand-in.
 func (h *Hub[E]) Publish(build func(seq int64) E) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 	methodDelete   = "deleteMedia"
 	methodDownload = "download"
 	methodNumber   = "getPhoneNumber"
-	// methodEdit is the name of every attempt to change or delete a sent message. WhatsApp's API has no method that
+	// methodEdit is the method name of every attempt to change or delete a sent message. WhatsApp's API has no method that
 	// changes or deletes a sent message.
 	methodEdit    = "edit"
 	methodUnknown = "unknown"
@@ -65,7 +65,7 @@ const (
 	maxUpload = 101 << 20
 )
 
-// version matches the API version at the start of a path. Clients may omit the version.
+// version matches the API version at the start of a path. Clients may omit the API version in the path.
 var version = regexp.MustCompile(`^/v(\d+)\.\d+/`)
 
 // serve answers every request that is not for the control API.

@@ -65,7 +65,7 @@ func (s *Server) content(r *request) outgoing {
 
 const (
 	// maxEmoji is the maximum length of a reaction's emoji in UTF-16 units. The longest emoji are families with up to 11
-	// units, and flags of regions with 14 units.
+	// UTF-16 units, and flags of regions with 14 units.
 	maxEmoji     = 16
 	asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
@@ -164,7 +164,7 @@ func (s *Server) header(r *request, part fields) (text string, file *File, link 
 	return text, file, link
 }
 
-// firstLink returns the first URL in a text. WhatsApp shows a preview only for this URL. Source:
+// firstLink returns the first URL in a text. WhatsApp shows a preview only for the first URL. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages#link-preview
 func firstLink(text string) []string {
 	for word := range strings.FieldsSeq(text) {

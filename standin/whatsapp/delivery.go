@@ -15,8 +15,8 @@ import (
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
 const retryDuration = 7 * 24 * time.Hour
 
-// backoff returns the wait before the server sends a webhook again. WhatsApp's documentation says "immediately, then
-// with decreasing frequency"; the numbers are assumed.
+// backoff returns the wait before the server sends a webhook again. About these waits, WhatsApp's documentation says
+// only "immediately, then with decreasing frequency"; the numbers are assumed.
 func backoff(retry int) time.Duration {
 	waits := []time.Duration{
 		0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
@@ -61,7 +61,7 @@ func (d *Delivery) clone() Delivery {
 	return c
 }
 
-// Deliveries returns a copy of all webhooks.
+// Deliveries returns a copy of the records of all webhooks.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ type pendingDelivery struct {
 	// Each channel in before is closed after the first attempt to deliver an earlier webhook about the same people.
 	// The delivery waits for all of these channels, so that webhooks arrive in order.
 	before []<-chan struct{}
-	// tried must be called after the first attempt. After this call, the next webhook about the same people no longer
-	// waits.
+	// tried must be called after the first attempt to deliver the webhook. After this call, the next webhook about the
+	// same people no longer waits.
 	tried func()
 }
 

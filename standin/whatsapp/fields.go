@@ -103,7 +103,7 @@ func (f fields) decode(name string, to any, kind string) {
 	rig.RefuseIf(json.Unmarshal(f.values[name], to) != nil, badParam("Param %s must be %s.", f.param(name), kind))
 }
 
-// requiredText returns a text that must not be blank and has at most this many characters.
+// requiredText returns a text that must not be blank and has at most the given number of characters.
 func (f fields) requiredText(name string, most int) string {
 	f.require(name)
 	text := f.text(name)
@@ -118,7 +118,7 @@ func (f fields) limit(name, text string, most int) {
 }
 
 // units returns the length of a text in UTF-16 units. WhatsApp's documentation limits "characters" without defining
-// them. The stand-in assumes that the limits count UTF-16 units, which is stricter than code points.
+// them. The stand-in assumes that the limits count UTF-16 units, which is stricter than a limit on code points.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // requestsEdit reports whether a request tries to change or delete a message.

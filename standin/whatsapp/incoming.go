@@ -14,7 +14,7 @@ import (
 // Incoming is a message that a person sends: a text, a file, a location, contacts, or something unsupported.
 type Incoming struct {
 	// User is the sender's business-scoped user id or phone number; empty means DefaultUser. Say creates an unknown person
-	// with a user id and a phone number. For example, US.15551234567 gets the phone number 15551234567.
+	// with a user id and a phone number. For example, the unknown person US.15551234567 gets the phone number 15551234567.
 	User string `json:"user"`
 	Text string `json:"text"` // the text, or the caption of File
 	File *Media `json:"file"`
@@ -43,7 +43,7 @@ type Media struct {
 }
 
 // Say sends a message as a person, and returns the id of the message. Say fails if WhatsApp's app would not let a
-// person send this content, such as an empty text.
+// person send the content of the message, such as an empty text.
 func (s *Server) Say(in Incoming) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,13 +19,14 @@ type Limits struct {
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	PerSecond int `json:"per_second"`
 	// PairInterval is the average minimum time between messages to one person. PairBurst is the number of messages that
-	// the business may send without waiting for PairInterval. WhatsApp documents the error, but not the numbers, which are
-	// from secondary sources.
+	// the business may send without waiting for PairInterval. WhatsApp documents the error for too many messages to one
+	// person, but not the numbers, which are from secondary sources.
 	PairInterval time.Duration `json:"pair_interval"`
 	PairBurst    int           `json:"pair_burst"`
-	// PairWindow, if positive, is the time within which the business must send all messages of a burst. After this time,
+	// PairWindow, if positive, is the time within which the business must send all messages of a burst. After PairWindow,
 	// the business must wait PairInterval for each message of the burst before it sends another message. Secondary sources
-	// describe this rule with a window of 6 seconds. 0 means that a burst may take any time, as in a token bucket.
+	// describe the rule about PairWindow with a window of 6 seconds. 0 means that a burst may take any time, as in a token
+	// bucket.
 	PairWindow time.Duration `json:"pair_window"`
 	// AccountPerHour limits the requests per hour that concern the number or media. Source:
 	// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
@@ -123,7 +124,7 @@ func (s *Server) SetLimits(published, hidden Limits) {
 }
 
 // charge counts a call in scopes. charge refuses the call if the call exceeds the limit of a scope, or if a fault has
-// blocked a scope. The error of the refused call has the code that belongs to the limit of this scope.
+// blocked a scope. The error of the refused call has the code that belongs to the limit of the scope.
 func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	refusal := s.limiter.Closed(r.now, scopes...)
 	if refusal == nil {

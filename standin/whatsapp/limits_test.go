@@ -82,7 +82,7 @@ func TestPairWindow(t *testing.T) {
 }
 
 // TestThroughput checks the limit of 80 messages per second for all people together. Messages that people send must
-// count against this limit, too.
+// count against the limit of 80 messages per second, too.
 func TestThroughput(t *testing.T) {
 	for _, coexistence := range []bool{false, true} {
 		t.Run(strconv.FormatBool(coexistence), func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestOtherLimits(t *testing.T) {
 	})
 }
 
-// Faults block calls for a time. The test checks the errors of these calls, which do not say how long the client must
+// Faults block calls for a time. The test checks the errors of blocked calls, which do not say how long the client must
 // wait.
 func TestForcedLimits(t *testing.T) {
 	for code, others := range map[int]bool{0: false, whatsapp.CodePair: true, whatsapp.CodeAccountCalls: true} {

@@ -72,7 +72,8 @@ func mimesOf(kind string) []string {
 	return nil
 }
 
-// maxSize returns the maximum size of media of a type in bytes. The comment on mimesOf names the source.
+// maxSize returns the maximum size of media of a type in bytes. The comment on mimesOf names the source of the maximum
+// sizes.
 func maxSize(mimeType string) int {
 	const mb = 1 << 20
 	switch {

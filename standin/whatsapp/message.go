@@ -68,8 +68,8 @@ func (s *Server) send(r *request) any {
 	return object{"messaging_product": "whatsapp", "contacts": []object{contact}, "messages": []object{{"id": out.ID}}}
 }
 
-// checkProduct refuses the call if the parameter messaging_product is missing or wrong. All calls with a body need this
-// parameter.
+// checkProduct refuses the call if the parameter messaging_product is missing or wrong. All calls with a body need the
+// parameter messaging_product.
 func checkProduct(product string, given bool) {
 	rig.RefuseIf(!given, badParam("The parameter messaging_product is required."))
 	rig.RefuseIf(product != "whatsapp", badParam(`Param messaging_product must be one of {WHATSAPP} - got %q.`, product))

@@ -170,8 +170,8 @@ func TestReactions(t *testing.T) {
 	})
 }
 
-// The business may write for 24 hours after the person's last message. For a later message, the server must refuse the
-// call, or report the failure by a status.
+// The business may write for 24 hours after the person's last message. If the business writes later, the server must
+// refuse the call, or report the failure by a status.
 func TestWindow(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(strconv.FormatBool(late), func(t *testing.T) {

@@ -27,7 +27,7 @@ type Person struct {
 	Blocked bool `json:"blocked,omitempty"`
 }
 
-// SetPerson adds or replaces a person. If Name or Phone is empty, the old value stays.
+// SetPerson adds or replaces a person. If Name or Phone is empty, SetPerson keeps the old value.
 func (s *Server) SetPerson(p Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (p Person) contact(withUsername bool) object {
 }
 
 // ChangeNumber changes a person's phone number, and with it the business-scoped user id. The conversation continues. If
-// the person hides the phone number, the webhook contains only the new user id. Source:
+// the person hides the phone number, the webhook about the change contains only the new user id. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/system
 func (s *Server) ChangeNumber(user, phone, userID string) error {
 	s.mu.Lock()

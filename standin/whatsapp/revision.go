@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Edit changes the text of a person's message. With Options.Coexistence, the webhook contains the new text. Without
-// Options.Coexistence, the webhook reports an unsupported message. Source:
+// Edit changes the text of a person's message. With Options.Coexistence, the webhook about the edit contains the new
+// text. Without Options.Coexistence, the webhook about the edit reports an unsupported message. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
 func (s *Server) Edit(user, message, text string) error {
 	s.mu.Lock()
@@ -46,7 +46,8 @@ const (
 	revokeWindow = 48 * time.Hour
 )
 
-// Revoke deletes a person's message for everybody. The webhook names the message only with Options.Coexistence. Source:
+// Revoke deletes a person's message for everybody. The webhook about the deletion names the message only with
+// Options.Coexistence. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
 func (s *Server) Revoke(user, message string) error {
 	s.mu.Lock()

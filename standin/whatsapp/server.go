@@ -19,8 +19,8 @@ const (
 	DefaultToken       = "EAAstandinForLocalUseOnly"
 	DefaultAppSecret   = "standin-app-secret-local-use-only"
 	DefaultVerifyToken = "standin-verify-token-local-use-only"
-	// PhoneNumberID is the id of the business's number in paths. Number contains the digits of this number. AccountID is
-	// the id of the number's WhatsApp Business Account.
+	// PhoneNumberID is the id of the business's number in paths. Number contains the digits of the business's phone
+	// number. AccountID is the id of the number's WhatsApp Business Account.
 	PhoneNumberID = "106540352242922"
 	Number        = "15550783881"
 	AccountID     = "102290129340398"

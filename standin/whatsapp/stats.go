@@ -53,7 +53,8 @@ type Stats struct {
 	// Failed counts the messages that the server accepted and then did not deliver.
 	Failed int `json:"failed"`
 	// Deliveries counts the requests to the callback URL. Redelivered counts the requests that repeat an earlier one. Lost
-	// counts the webhooks that the server stopped sending without success. Pending is the number of webhooks in progress.
+	// counts the webhooks that the app did not accept and that the server does not send again. Pending is the number of
+	// webhooks in progress.
 	Deliveries  int        `json:"deliveries"`
 	Redelivered int        `json:"redelivered"`
 	Lost        int        `json:"lost"`

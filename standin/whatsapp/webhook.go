@@ -25,8 +25,8 @@ const (
 )
 
 const (
-	// answerTimeout is how long the app may take to respond to a webhook. WhatsApp's documentation mentions a limit, but
-	// not its length.
+	// answerTimeout is how long the app may take to respond to a webhook. WhatsApp's documentation mentions a limit on the
+	// time for the response, but not its length.
 	answerTimeout = 10 * time.Second
 	// maxAnswer is the maximum number of bytes that the server reads of an app's response.
 	maxAnswer = 1 << 20
@@ -81,8 +81,8 @@ func (s *Server) notify(n *webhookItem) {
 	})
 }
 
-// payload returns the body of a webhook. Each change contains up to two messages, and each entry up to two changes.
-// Thus a test can detect an app that reads only the first change or the first message of a webhook.
+// payload returns the body of a webhook. In the body, each change contains up to two messages, and each entry up to two
+// changes. Thus a test can detect an app that reads only the first change or the first message of a webhook.
 func (s *Server) payload(batch []*webhookItem) object {
 	var changes []object
 	for _, kind := range []string{kindMessage, kindStatus} {
@@ -98,7 +98,7 @@ func (s *Server) payload(batch []*webhookItem) object {
 	return object{"object": "whatsapp_business_account", "entry": entries}
 }
 
-// change returns a part of a webhook. The part contains either messages or statuses. Source:
+// change returns a part of a webhook. The part that change returns contains either messages or statuses. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 func (s *Server) change(kind string, notices []*webhookItem) object {
 	var items, contacts []object

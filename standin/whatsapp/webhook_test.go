@@ -15,7 +15,7 @@ import (
 
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	// This is test case 2 of RFC 4231.
+	// This key and this text are test case 2 of RFC 4231.
 	if got, want := whatsapp.Sign("Jefe", []byte("what do ya want for nothing?")), "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -44,7 +44,7 @@ func TestRetries(t *testing.T) {
 			case n < len(answers):
 				return answers[n], 0
 			case n == len(answers):
-				return http.StatusOK, 11 * time.Second // later than the timeout
+				return http.StatusOK, 11 * time.Second // the app responds later than the timeout
 			}
 			return http.StatusOK, 0
 		})
