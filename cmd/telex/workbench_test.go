@@ -91,7 +91,7 @@ func (b *workbench) shut() (open func()) {
 	}
 }
 
-// admit waits while the door is shut. admit returns false if the request ends before the door opens.
+// admit waits while the door is shut. admit returns false if the request or the test ends before the door opens.
 func (b *workbench) admit(ctx context.Context) bool {
 	b.mu.Lock()
 	door := b.door

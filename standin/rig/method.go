@@ -1,7 +1,7 @@
 package rig
 
-// Run runs a method and returns its result. If the method panics with an *E to refuse the call, Run returns the *E. Run
-// does not recover any other panic.
+// Run runs a method and returns its result. If the method panics with an *E to refuse the call, Run returns the *E. After
+// any other panic, Run panics again with the same value.
 func Run[E any](method func() any) (result any, refused *E) {
 	defer func() {
 		switch p := recover().(type) {

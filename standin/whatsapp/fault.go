@@ -92,7 +92,7 @@ func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	return e.answer(s.trace()), true
 }
 
-// closeLimit blocks the calls that count against the same limit as call, for the duration lasts. code is the error code
+// closeLimit blocks the calls that count against the same limit as call, for the given duration. code is the error code
 // that belongs to the limit.
 func (s *Server) closeLimit(code int, call *Call, lasts time.Duration) {
 	s.Counted.Forced++
