@@ -30,7 +30,7 @@ import (
 // which connects them to a local server.
 const public = "93.184.215.14"
 
-// hostile is a hostile web site at the address public.
+// hostile is a hostile web site at the address that the constant public contains.
 type hostile struct {
 	env             []string     // environment with which a daemon uses the proxy and trusts the site's certificate
 	sent, dripped   atomic.Int64 // numbers of bytes

@@ -46,8 +46,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// The tool fetch must never read a private address. If nobody typed an address, the tool must read it only after a
-// person has approved the call.
+// The tool fetch must never read a private address. If nobody typed an address, the tool fetch must read it only after
+// a person has approved the call.
 func TestFetchIsGuarded(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an address inside was read") }))

@@ -34,7 +34,7 @@ type workbench struct {
 type gate struct {
 	mu    sync.Mutex
 	runs  int
-	begun chan struct{} // closed by the first such call
+	begun chan struct{} // closed by the first call of the tool with the name
 	open  chan struct{} // closed by letGo, which ends the calls
 }
 

@@ -26,7 +26,7 @@ var errCut = errors.New("connection cut")
 // exchange is one running request.
 type exchange struct {
 	s      *Server
-	ctx    context.Context //nolint:containedctx // this context ends with the exchange, or when the client or the server closes
+	ctx    context.Context //nolint:containedctx // this context ends with the exchange, the client's connection or the server
 	w      http.ResponseWriter
 	rec    *Request
 	epoch  int

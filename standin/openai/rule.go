@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Rule changes the answers to matching requests. If several rules match, the oldest one applies. A rule no longer
-// applies when it has applied to as many requests as its field Times says. Settings in the question take precedence
-// over a rule.
+// Rule changes the answers to matching requests. If several rules match, the oldest one applies. If the field Times is
+// set, the rule applies to at most this number of requests. Settings in the question take precedence over a rule.
 type Rule struct {
 	Match string `json:"match,omitempty"` // a part of the last user message or of a recording's file name; empty: any text
 	Regex string `json:"regex,omitempty"` // a regular expression (RE2) for the same texts as Match

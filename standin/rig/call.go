@@ -20,7 +20,7 @@ type Call struct {
 	Method string    `json:"method"` // name of the called method; see the package comment of the platform's stand-in
 	// Status is the HTTP status of the answer; 0 if the connection was dropped.
 	Status     int     `json:"status"`
-	RetryAfter float64 `json:"retry_after,omitempty"` // seconds that the client must wait, in a 429
+	RetryAfter float64 `json:"retry_after,omitempty"` // seconds that the client must wait; only in a 429
 	// Effect is true if the call took effect, even if its answer was an error.
 	Effect bool `json:"effect"`
 	// Fault is the action of the fault that hit the call.

@@ -26,8 +26,8 @@ type Limits struct {
 	PostPerMinute int `json:"post_per_minute"`
 	// StatusPerMinute limits assistant.threads.setStatus.
 	StatusPerMinute int `json:"status_per_minute"`
-	// Methods contains, by method, the numbers of calls per minute that are allowed of single methods. The limit of a
-	// method in Methods replaces the limit of the method's tier.
+	// Methods contains the numbers of calls per minute that are allowed for single methods, by the methods' names. The
+	// limit of a method in Methods replaces the limit of the method's tier.
 	Methods map[string]int `json:"methods"`
 	// Jitter is the time by which a call may arrive too early, because the network delays some calls of a correct client
 	// more than others. The default of Jitter is 20 ms.

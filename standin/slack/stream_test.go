@@ -45,7 +45,7 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// A message streams for more than five minutes. After these five minutes, the message must look broken until an update
+// A message streams for more than five minutes. After five minutes, the message must look broken until an update
 // repairs it.
 func TestStreamExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -66,7 +66,7 @@ func TestLongPoll(t *testing.T) {
 				t.Errorf("timeout %q: got %d updates after %v, want none after %v", tc.timeout, len(list), time.Since(began), tc.want)
 			}
 		}
-		// The client ends its poll early. No update may get lost because of this early end.
+		// The client ends its poll early. No update may get lost because of the poll's early end.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if r := c.callContext(ctx, "getUpdates", args{"timeout": "30"}); !errors.Is(r.Err, context.DeadlineExceeded) {
