@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 const (
 	username  = "telex_bot"
 	privateID = 1001
-	otherID   = 1002 // a member of the group who writes nothing
+	otherID   = 1002 // the id of a group member who writes nothing
 	groupID   = -1001234567890
 	// If a message contains the text garbled, the test corrupts the message on its way to the adapter.
 	garbled = "to be garbled"
@@ -72,7 +72,7 @@ func makeWorld(t *testing.T, hook *memoryListener) *world {
 	}
 	w := &world{t: t, server: standin.New(o), hook: hook}
 	for _, id := range []int64{privateID, groupID} {
-		w.server.SetAdmin(id, false) // this call creates the chat
+		w.server.SetAdmin(id, false) // SetAdmin creates the chat
 	}
 	w.net = memnet.Serve(t, w.server)
 	return w
@@ -126,7 +126,7 @@ func (w *world) Shown(to chat.Target) []string {
 	return texts
 }
 
-// seen returns a text as a person sees it: no-break spaces become normal spaces.
+// seen returns a text as a person sees it: it replaces no-break spaces with normal spaces.
 func seen(text string) string { return strings.ReplaceAll(text, "\u00a0", " ") }
 
 func (w *world) Files(to chat.Target) []conformance.File {
@@ -260,7 +260,8 @@ func (w *world) Sample() string {
 	}, "\n")
 }
 
-// Unpreviewed reports whether messages never have link previews, which is true for rich messages.
+// Unpreviewed reports whether the bot's messages never have link previews. This is the case if all messages are rich
+// messages.
 func (w *world) Unpreviewed() bool { return w.rich == telegram.RichAlways }
 
 // richSample is the text that people see if the suite's sample is sent as a rich message.
@@ -329,7 +330,7 @@ func once(method string, e conformance.Effect) standin.Fault {
 
 func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 	if size == 0 {
-		size = -1 // the stand-in then reports no size
+		size = -1 // with the size -1, the stand-in reports no size
 	}
 	w.server.Say(standin.Incoming{
 		Chat: w.id(to), User: privateID, Text: f.Caption,

@@ -9,8 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect formats text by entities, not by a parse mode. Therefore text needs no escaping, and Telegram accepts a
-// text that is cut in the middle of its formatting. Lengths and offsets are in UTF-16 code units
+// Dialect formats text by entities, not by a parse mode. With entities, a text needs no escaping, and Telegram accepts
+// a text that is cut in the middle of its formatting. Lengths and offsets are in UTF-16 code units
 // (https://core.telegram.org/bots/api#messageentity).
 //
 //	Markdown                      becomes
@@ -33,8 +33,8 @@ type Dialect struct {
 	// Private is true for private chats. A mention in a private chat notifies nobody, because the mentioned person is
 	// not a member of the chat.
 	Private bool
-	// Rich says which messages get the spans of a rich message; see [Rich]. With RichAuto and RichAlways, formulas
-	// stay in the text as the model wrote them, and <details> loses its tags.
+	// Rich says which messages get the spans of a rich message; see [Rich]. If Rich is RichAuto or RichAlways, the dialect
+	// keeps formulas as the model wrote them, and removes the tags of <details>.
 	Rich Rich
 }
 
@@ -55,8 +55,8 @@ func (d Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Len counts UTF-16 code units. Telegram also limits the number of blocks in a rich message. Len therefore also
-// computes a second length: a fixed number of code units for each block beyond the first freeWeight blocks. Len
+// Len counts UTF-16 code units. Telegram also limits the number of blocks in a rich message. Because of this limit, Len
+// also computes a second length: a fixed number of code units for each block beyond the first freeWeight blocks. Len
 // returns the greater of the two lengths.
 func (d Dialect) Len(r markup.Rendered) int {
 	n := markup.Units(r.Text)
@@ -70,8 +70,8 @@ func isRich(spans []markup.Span) bool {
 	return slices.ContainsFunc(spans, func(s markup.Span) bool { return s.Kind == kindRich })
 }
 
-// Render returns the text and its entities. In groups, Render formats mentions as code, because Telegram notifies
-// nobody of a mention in code. The text itself does not change.
+// Render returns a piece of an answer as a text and its entities. In groups, Render formats mentions as code, because
+// Telegram notifies nobody of a mention in code. Render does not change the text of such a mention.
 func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
@@ -93,8 +93,8 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, list)}
 }
 
-// dropSurplus removes formatting entities until Telegram's limit is met. dropSurplus keeps the entities that prevent
-// mentions from notifying people.
+// dropSurplus removes entities that only format text, until the number of entities is within Telegram's limit.
+// dropSurplus keeps the entities that prevent mentions from notifying people.
 func dropSurplus(entities []byteSpan) []byteSpan {
 	surplus := len(entities) - maxEntities
 	for i := len(entities) - 1; i >= 0 && surplus > 0; i-- {
@@ -111,7 +111,7 @@ type byteSpan struct {
 	kind       string
 	start, end int
 	url, lang  string
-	quiet      bool // prevents a mention from notifying anybody
+	quiet      bool // the entity prevents a mention from notifying anybody
 }
 
 // These are the types of entities that telex uses, from https://core.telegram.org/bots/api#messageentity.
@@ -188,14 +188,14 @@ func entities(text string, formats []markup.Format, quiet bool) []byteSpan {
 	return all
 }
 
-// rank orders entities with the same range as Telegram does
+// rank determines the order of entities with the same range, which is Telegram's order
 // (https://github.com/tdlib/td/blob/master/td/telegram/MessageEntity.cpp, get_type_priority).
 func rank(kind string) int {
 	return slices.Index([]string{kindQuote, kindPre, kindCode, kindLink, kindBold, kindItalic, kindStrike}, kind)
 }
 
-// conflictsWithOuter reports whether e is inside an entity that can't contain e. Quotes can't contain quotes, and
-// code and links can't contain code or links.
+// conflictsWithOuter reports whether the entity e is inside an outer entity that can't contain e. Quotes can't contain
+// quotes, and code and links can't contain code or links.
 func conflictsWithOuter(outer []byteSpan, e byteSpan) bool {
 	for _, o := range outer {
 		if o.end > e.start && (o.kind == e.kind || o.kind != kindQuote) {
@@ -226,7 +226,8 @@ func splitAroundCode(text string, e byteSpan, solid []byteSpan) []byteSpan {
 	return out
 }
 
-// trim excludes white space from both ends of an entity. Telegram would remove this white space from the entity too.
+// trim excludes white space from both ends of an entity. Telegram itself would exclude white space at the ends of an
+// entity.
 func trim(text string, e byteSpan) byteSpan {
 	if e.start >= e.end {
 		return e
@@ -238,8 +239,8 @@ func trim(text string, e byteSpan) byteSpan {
 	return e
 }
 
-// needsLinkEntity reports whether telex writes a link as an entity. telex writes an entity for the schemes http,
-// https, mailto and tg, but not if Telegram links the text by itself.
+// needsLinkEntity reports whether telex writes a link as an entity. telex writes an entity for URLs with the schemes
+// http, https, mailto and tg, but not if Telegram turns the text into the same link by itself.
 func needsLinkEntity(url, text string) bool {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok || rest == "" {

@@ -92,7 +92,8 @@ func TestDialectConstructs(t *testing.T) {
 	}
 }
 
-// If a text has more than 100 entities, the dialect keeps the first 100. The rest of the text is plain.
+// If a text has more than 100 entities, the dialect must keep the first 100. The rest of the text must have no
+// formatting.
 func TestDialectKeepsAHundredEntities(t *testing.T) {
 	t.Parallel()
 	got := render(t, strings.Repeat("**a** b ", 120))
@@ -109,7 +110,7 @@ func TestDialectKeepsAHundredEntities(t *testing.T) {
 	}
 }
 
-// The length limit counts UTF-16 code units, and an emoji consists of two (F30).
+// The dialect must count the length of a text in UTF-16 code units; an emoji consists of two code units (F30).
 func TestDialectLimit(t *testing.T) {
 	t.Parallel()
 	parts := markup.Layout(strings.Repeat("😀", 3000), markup.Options{Dialect: Dialect{}, Limit: 4096})
@@ -119,7 +120,7 @@ func TestDialectLimit(t *testing.T) {
 	}
 }
 
-// If a bold or otherwise formatted text is split between two messages, the second message has the formatting too
+// If a bold or otherwise formatted text is split between two messages, the second message must have the formatting too
 // (F32).
 func TestDialectReopens(t *testing.T) {
 	t.Parallel()
@@ -203,8 +204,8 @@ func checkQuiet(t rapid.TB, r markup.Rendered) {
 	}
 }
 
-// snippets generates pieces of Markdown: whole constructs, incomplete constructs, and plain text. Tests join the
-// pieces.
+// snippets generates pieces of Markdown: whole constructs, incomplete constructs, and plain text. Tests join several of
+// these pieces into one text.
 func snippets() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -215,7 +216,7 @@ func snippets() *rapid.Generator[string] {
 	})
 }
 
-// Whatever Markdown the model writes, Telegram accepts the rendered message (D7).
+// Whatever Markdown the model writes, Telegram must accept the rendered message (D7).
 func TestDialectIsAlwaysValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -245,8 +246,8 @@ func FuzzDialect(f *testing.F) {
 
 func BenchmarkDialect(b *testing.B) { markuptest.Measure(b, Dialect{}, 4096) }
 
-// In a private chat, a mention notifies nobody, so the dialect does not change it. A link to a person becomes plain
-// text even there.
+// In a private chat, a mention notifies nobody, so the dialect must not format the mention as code. A link to a person
+// must become plain text even in a private chat.
 func TestDialectInPrivate(t *testing.T) {
 	t.Parallel()
 	src := "ask **@bob_1** or [@ann](tg://user?id=1), `@x`" + strings.Repeat(" @bob", 130)
@@ -272,7 +273,7 @@ func TestDialectInPrivate(t *testing.T) {
 	}
 }
 
-// No mention notifies anybody, no matter how many mentions the text has and how they are formatted (F35).
+// No mention may notify anybody, no matter how many mentions the text has and how the mentions are formatted (F35).
 func TestDialectQuietensAllMentions(t *testing.T) {
 	t.Parallel()
 	got := render(t, strings.Repeat("@bob *x* ", 130))

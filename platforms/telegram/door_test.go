@@ -17,11 +17,11 @@ const (
 	hookSecret = "hook-secret_1"
 )
 
-// newHookedWorld returns a world whose bots receive by a webhook.
+// newHookedWorld returns a world whose bots receive updates by a webhook.
 func newHookedWorld(t *testing.T) *world { return makeWorld(t, &memoryListener{}) }
 
-// memoryListener is an in-memory network address on which bots listen, one after the other. A new listener replaces
-// the previous one, as after a restart.
+// memoryListener is an in-memory network address on which bots listen, one after the other. A new listener replaces the
+// previous listener at the address, as after a restart.
 type memoryListener struct {
 	mu sync.Mutex
 	l  *memnet.Listener
@@ -48,7 +48,8 @@ func (d *memoryListener) dial(ctx context.Context, network, address string) (net
 	return garblingConn{c}, nil
 }
 
-// garblingConn changes updates that contain the text garbled while they are sent: the date is then not a number.
+// garblingConn is a connection that corrupts updates with the text garbled, by replacing the date with a text that is
+// not a number.
 type garblingConn struct{ net.Conn }
 
 var date = regexp.MustCompile(`"date":[0-9]{3,}`)

@@ -17,8 +17,8 @@ import (
 // has pressed the stop button, the draft's text stays visible until the final message arrives. Servers with an API
 // version before 10.3 show no button.
 //
-// Draft fails with Rejected in groups and on servers from before 2026, which don't support drafts. A 429 for a draft
-// also blocks messages and edits, because they share one rate limit with drafts.
+// Draft fails with Rejected in groups, and on API servers from before 2026, because neither supports drafts. After a
+// 429 for a draft, Telegram also refuses messages and edits, because drafts, messages and edits share one rate limit.
 func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error {
 	method, rich := "sendMessageDraft", b.sendsRich(m)
 	if rich {
@@ -43,8 +43,8 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 	return optionalMethodError(err)
 }
 
-// optionalMethodError converts the error of a method that older servers lack. An older server responds with 404.
-// optionalMethodError then returns the error with the kind Rejected.
+// optionalMethodError converts the error of a method that older servers lack. An older server responds with status 404,
+// and optionalMethodError converts this error to the kind Rejected.
 func optionalMethodError(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A draft has formatting, but no link previews, and it replies to no message.
+// A draft must have formatting, but no link previews, and must reply to no message.
 func TestDraftEncoding(t *testing.T) {
 	t.Parallel()
 	b, last := record(t, `{"ok":true,"result":true}`)
@@ -27,8 +27,8 @@ func TestDraftEncoding(t *testing.T) {
 	wantKind(t, b.Draft(t.Context(), chat.Target{Chat: "C0123"}, 5, m), chat.Forbidden)
 }
 
-// If the server does not support drafts, Draft fails with Rejected, and the gateway uses edits instead. Errors about
-// the chat, the token or the rate have the same kinds as in other calls.
+// If the server does not support drafts, Draft must fail with Rejected, so that the gateway uses edits instead. Errors
+// about the chat, the token or the rate limit must have the same kinds as in other calls.
 func TestDraftFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Examine asks Telegram for the bot's account and for problems with its webhook. Examine neither receives nor sends
-// messages. All errors of Examine are of type *chat.SendError.
+// Examine requests the bot's account and the problems with the bot's webhook from Telegram. Examine neither receives
+// nor sends messages. All errors of Examine are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	self, err := b.self(ctx)
 	if err != nil {

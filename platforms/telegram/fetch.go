@@ -42,8 +42,9 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	return d.Fetch(ctx, address, nil)
 }
 
-// fetchError converts an error of getFile. The descriptions that fetchError looks for are defined in
-// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp.
+// fetchError converts an error of getFile.
+// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp defines the error descriptions that
+// fetchError looks for.
 func fetchError(err error) error {
 	failure := calls.AsRepeatable(err)
 	switch {
@@ -56,7 +57,7 @@ func fetchError(err error) error {
 	return failure
 }
 
-// errLocalFile means that the Bot API server does not offer files for download.
+// errLocalFile means that the Bot API server does not serve files, but names a file on its own disk.
 var errLocalFile = errors.New("the Bot API server runs with --local and names a file on its own disk, " +
 	"which telex can't read; run it without --local")
 

@@ -47,7 +47,7 @@ func voice(size int64) chat.Attachment {
 	return chat.Attachment{Name: "voice.ogg", ID: "F 1", Size: size}
 }
 
-// never returns a handler that fails the test. Tests use it if the bot must not download anything.
+// never returns a handler that fails the test. Tests use this handler if the bot must not download anything.
 func never(t *testing.T) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { t.Errorf("downloaded %s", r.URL.Path) }
 }
@@ -71,7 +71,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Fetch reads at most limit bytes, no matter what size the server announces.
+// Fetch must read only as many bytes as the limit allows, no matter what size the server announces.
 func TestFetchLimit(t *testing.T) {
 	t.Parallel()
 	large := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }
@@ -166,7 +166,7 @@ func TestFetchFailures(t *testing.T) {
 	wantKind(t, err, chat.Gone)
 }
 
-// The URL of a file contains the token. No error may contain the URL.
+// The URL of a file contains the bot's token, so no error may contain this URL.
 func TestFetchFailsWithoutTheAddress(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -189,7 +189,7 @@ func TestFetchFailsWithoutTheAddress(t *testing.T) {
 	wantKind(t, err, chat.Temporary)
 }
 
-// If a download hangs, it ends when its context ends.
+// If a download hangs, Fetch must return when its context ends.
 func TestFetchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -222,7 +222,7 @@ func TestFetchIsCanceled(t *testing.T) {
 	})
 }
 
-// For any path that the server returns, the URL stays below the path of the bot's files.
+// Whatever path the server returns, the URL of the file must stay below the path of the bot's files.
 func FuzzFileURL(f *testing.F) {
 	for _, path := range []string{"voice/file_1.oga", "/etc/passwd", "../x", "a/../../b", `C:\x`, "a?b=c", "%2e%2e/x", "\x00", "//host/x"} {
 		f.Add(path)

@@ -31,8 +31,8 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	return b.upload(ctx, "sendDocument", "document", to, m, f)
 }
 
-// upload calls a method that sends a message with a file. In the form of the request, the field with the given name
-// contains the file f.
+// upload calls an API method that sends a message with a file. In the form of the request, the field with the given
+// name contains the file f.
 func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	params, err := targetParams(method, to)
 	if err != nil {
@@ -67,7 +67,7 @@ func isPhoto(f chat.File) bool {
 	case "image/png":
 		c, err = png.DecodeConfig(r)
 	case "image/webp":
-		return true // the standard library can't decode WebP; Telegram checks the dimensions
+		return true // Go's standard library can't decode WebP; Telegram checks the dimensions
 	default:
 		return false
 	}

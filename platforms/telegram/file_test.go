@@ -54,7 +54,8 @@ func TestFileEncoding(t *testing.T) {
 	}
 }
 
-// If Telegram would refuse a file, the bot does not upload it. The error says which limit the file exceeds.
+// If Telegram would refuse a file because of a limit, the bot must not upload the file. The error must say which limit
+// the file exceeds.
 func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {
@@ -75,8 +76,8 @@ func TestFileLimits(t *testing.T) {
 	wantKind(t, err, chat.Forbidden)
 }
 
-// If the connection breaks during an upload, the bot does not repeat the upload, neither on a new connection nor on a
-// reused one (F13).
+// If the connection breaks during an upload, the bot must not repeat the upload, neither on a new connection nor on a
+// reused connection (F13).
 func TestUploadIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	for _, warm := range []bool{false, true} {
@@ -106,8 +107,8 @@ func TestUploadIsNeverRepeated(t *testing.T) {
 	}
 }
 
-// A failed upload returns the same kinds of errors as any other call. The library's own function for uploads would
-// lose the error code.
+// A failed upload must return the same kinds of errors as any other call. The bot does not use the library's function
+// for uploads, because this function would lose the error code.
 func TestUploadFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,24 +9,25 @@ import (
 	"telex/internal/chat"
 )
 
-// Find looks for the message that a create of unknown outcome may have made. Telegram has no call that reads
-// messages, but it reports whether an edit changes a message. To find the message, Find edits messages to the content
-// of the create. The response "message is not modified" proves that the create made this message. Telegram refuses
-// edits of other people's messages, and an edit never finds a message of another chat. Each call of Find tries one
-// id.
+// Find looks for the message that a create call of unknown outcome may have made. Telegram has no call that reads
+// messages, but its response to an edit tells whether the edit changed the message. To find the message, Find edits
+// messages to the content of the create call. The response "message is not modified" proves that the create call made
+// the edited message. Telegram refuses edits of other people's messages, and an edit never finds a message of another
+// chat. Each call of Find tries one message id.
 //
 // An edit by which Find tries an id is called a probe. Find starts no probe while a message is being sent to the
 // chat, because the probe could overwrite that message.
 //
-// Find tries the ids that follow the newest id that was known before the create. Find stops a little after the newest
-// id that is known now. Find skips the ids of received messages and of messages that this process or an earlier one
-// sent. Because of that, a probe can change only a message of the bot that another create of unknown outcome made. If
-// a probe changes a message, Find returns the message with Taken set. A search for the changed message then finds
-// nothing, and the gateway sends that message again.
+// Find tries the ids that follow the newest id that was known before the create call. Find stops a little after the
+// newest id that is known now. Find skips the ids of received messages and of messages that this process or an earlier
+// process sent. A probe can therefore change only a message of the bot that another create call of unknown outcome
+// made. If a probe changes a message, Find returns the message with Taken set. If the gateway later searches for the
+// changed message, Find finds nothing, and the gateway sends that message again.
 //
-// For a file, Find edits the caption and the buttons of messages. Find does not upload the file, because that would
-// change the message. Telegram refuses to edit the caption of a text message, which has no caption. If the creates of
-// two files with the same caption in one chat have an unknown outcome, Find can't distinguish the two messages.
+// For a file, Find edits the caption and the buttons of messages. Find does not upload the file again, because
+// uploading the file would change the message. Telegram refuses to edit the caption of a text message, which has no
+// caption. If two create calls for files with the same caption in one chat have an unknown outcome, Find can't
+// distinguish the two messages.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error) {
 	var from probe
 	if next != "" {
@@ -59,7 +60,8 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next stri
 	return chat.Found{Next: fmt.Sprintf("%d/%d", p.id, p.count+1)}, nil
 }
 
-// notFound returns the result of a search that has not found the message. If more is true, some ids were not tried.
+// notFound returns the result of Find if the message was not found. The parameter more says that Find has not tried all
+// ids.
 func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p probe, more bool) chat.Found {
 	unsure := more || p.after == 0
 	if more {
@@ -71,8 +73,8 @@ func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p pro
 	return chat.Found{Unsure: unsure}
 }
 
-// probeMessage edits a message to find out whether the create made it. If Telegram's error is about the message or
-// its content, the create did not make this message. All other errors are inconclusive.
+// probeMessage edits a message to find out whether the create call c made this message. If Telegram's error is about
+// the message or its content, the create call did not make the message. All other errors are inconclusive.
 func (b *Bot) probeMessage(ctx context.Context, ref chat.MessageRef, c chat.Create) (probeResult, error) {
 	method := methodEdit
 	if c.File {

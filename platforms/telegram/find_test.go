@@ -15,9 +15,9 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// The tests in this file let Find search for messages at Telegram's stand-in.
+// The tests in this file check Find with Telegram's stand-in.
 
-// finder runs the adapter until the test ends. finder first tells the adapter the ids of the messages in sent.
+// finder runs the adapter until the test ends. Before that, finder tells the adapter the ids of the messages in sent.
 func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) preview.Finder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +31,8 @@ func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) prev
 	return bot.(preview.Finder)
 }
 
-// search calls Find again and again until Find no longer asks to wait. search returns the number of these calls, too.
+// search calls Find again and again until Find has tried all ids or has found the message. search also returns the
+// number of these calls.
 func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (found chat.Found, calls int) {
 	t.Helper()
 	for {
@@ -46,7 +47,7 @@ func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (foun
 	}
 }
 
-// lose sends a text over a connection that breaks, and returns this create, whose outcome is unknown.
+// lose sends a text over a connection that breaks, and returns this create call, whose outcome is unknown.
 func lose(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, text, action string) chat.Create {
 	t.Helper()
 	c := chat.Create{Key: "key of " + text, After: bot.(preview.Finder).Newest(to), Message: chat.Outgoing{Text: text, Key: "key of " + text}}
@@ -57,8 +58,8 @@ func lose(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, text,
 	return c
 }
 
-// While Find searches, other chats receive messages. Find finds a message that exists, does not find one that was
-// never made, and changes no other message.
+// In this test, other chats receive messages while Find searches. Find must find a message that exists, must not find a
+// message that was never made, and must change no other message.
 func TestFindAmongOtherChats(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()
@@ -91,9 +92,9 @@ func TestFindAmongOtherChats(t *testing.T) {
 	})
 }
 
-// Two creates have an unknown outcome. The search for the message of one create may change the message of the other
-// create. If the search has changed another message, Find reports the change, and a search for the changed message
-// finds nothing.
+// In this test, two create calls have an unknown outcome. While Find searches for the message of one create call, it
+// may change the message of the other create call. If Find has changed another message, it must report the change, and
+// must not find the changed message later.
 func TestFindReportsAnotherCreate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()
@@ -115,7 +116,8 @@ func TestFindReportsAnotherCreate(t *testing.T) {
 	})
 }
 
-// In a new process, Find skips the messages that earlier processes sent. Find makes no more probes than allowed.
+// In a new process, Find must skip the messages that earlier processes sent. Find must make no more probes than
+// allowed.
 func TestFindAfterARestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		finder(t, bot)
@@ -156,9 +158,9 @@ func TestFindAfterARestart(t *testing.T) {
 	})
 }
 
-// Other processes received many messages, and this process does not know all of them. Then this process makes a create
-// of unknown outcome. Once the process has learned the ids of those messages, Find finds the create's message after a
-// few probes.
+// In this test, other processes received many messages, and this process does not know all of these messages. Then this
+// process makes a create call of unknown outcome. Once the process has learned the ids of the received messages, Find
+// must find the message of the create call after a few probes.
 func TestFindAmongOtherProcesses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, receives conformance.Adapter) {
 		finder(t, receives)
@@ -188,8 +190,9 @@ func TestFindAmongOtherProcesses(t *testing.T) {
 	})
 }
 
-// A process that lost its lease searches for a message that it sent itself, but that the store does not contain. After
-// Forget and Learn, Find finds this message. Find skips the messages that Learn listed.
+// In this test, a process that lost its lease searches for a message that the process sent itself, but that the store
+// does not contain. After Forget and Learn, Find must find this message. Find must skip the messages that were passed
+// to Learn.
 func TestFindAfterALostLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f := finder(t, bot)
@@ -235,8 +238,8 @@ func informed(f interface {
 	return f
 }
 
-// A create takes effect only seconds later, after the bot has sent the message a second time. The bot finds and
-// deletes the late message, so the chat shows the text once.
+// In this test, a create call takes effect only after the bot has sent the message a second time. The bot must find and
+// delete the late message, so that the chat shows the text once.
 func TestLateCreateIsDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		house(t, w, bot, memory.New(), conformance.Talker{}, preview.Edit)
@@ -252,7 +255,7 @@ func TestLateCreateIsDeleted(t *testing.T) {
 	})
 }
 
-// loseFile sends a file over a connection that breaks, and returns this create, whose outcome is unknown.
+// loseFile sends a file over a connection that breaks, and returns this create call, whose outcome is unknown.
 func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, caption, action string) chat.Create {
 	t.Helper()
 	c := chat.Create{Key: "key of " + caption, After: bot.(preview.Finder).Newest(to), File: true, Message: chat.Outgoing{Text: caption, Key: "key of " + caption}}
@@ -264,8 +267,8 @@ func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, c
 	return c
 }
 
-// Find finds a file that was sent, with or without a caption. Find does not find a file that was never sent, and does
-// not confuse a text message with a file (D5).
+// Find must find a file that was sent, with or without a caption. Find must not find a file that was never sent, and
+// must not confuse a text message with a file (D5).
 func TestFindFiles(t *testing.T) {
 	for _, caption := range []string{"the *rest*", ""} {
 		t.Run("caption "+caption, func(t *testing.T) {
@@ -293,8 +296,8 @@ func TestFindFiles(t *testing.T) {
 	}
 }
 
-// The bot sends the rest of a long answer as a file, and the connection breaks during the upload. In the end, the chat
-// contains the file once.
+// In this test, the bot sends the rest of a long answer as a file, and the connection breaks during the upload. In the
+// end, the chat must contain the file once.
 func TestLostFileIsNotDoubled(t *testing.T) {
 	for _, action := range []string{fault.CutAfter, fault.CutBefore} {
 		t.Run(action, func(t *testing.T) {

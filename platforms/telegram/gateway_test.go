@@ -71,7 +71,7 @@ func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r g
 	synctest.Wait()
 }
 
-// polls returns how often the bot has called getUpdates since the given time.
+// polls returns how many times the bot has called getUpdates since the given time.
 func (w *world) polls(since time.Time) int {
 	n := 0
 	for _, c := range w.server.Calls() {
@@ -82,8 +82,8 @@ func (w *world) polls(since time.Time) int {
 	return n
 }
 
-// While the store is full, the bot confirms no update, polls less often, and still sends messages. When the store has
-// space again, the gateway accepts every update once and in order (F43).
+// While the store is full, the bot must confirm no update, must poll less often, and must still send messages. When the
+// store has space again, the gateway must accept every update once and in order (F43).
 func TestFullStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Store: memory.New(), failures: 5}
@@ -118,7 +118,7 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// If the store stays full for an hour, the bot polls about once a minute.
+// If the store stays full for an hour, the bot must poll only about once a minute.
 func TestFullStoreForAnHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Store: memory.New(), failures: 1 << 30}
@@ -177,8 +177,8 @@ func TestDraftsEndToEnd(t *testing.T) {
 	}
 }
 
-// A person presses the stop button of a draft, which ends the answer. The text of the draft becomes one message, and
-// the bot sends nothing else.
+// In this test, a person presses the stop button of a draft, which ends the answer. The text of the draft must become
+// one message, and the bot must send nothing else.
 func TestStoppedDraftEndToEnd(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichOff, telegram.RichAuto, telegram.RichAlways} {
 		t.Run(string(rich), func(t *testing.T) { stopDraft(t, rich) })
@@ -219,8 +219,8 @@ func stopDraft(t *testing.T, rich telegram.Rich) {
 	})
 }
 
-// A 429 on a draft also blocks messages and edits. The bot sends nothing until the wait after the 429 is over. After
-// the wait, the bot sends the whole text (D4, F20).
+// After a 429 for a draft, Telegram also refuses messages and edits. The bot must therefore send nothing until the wait
+// after the 429 is over. After the wait, the bot must send the whole text (D4, F20).
 func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -237,8 +237,8 @@ func TestDraftRefusedForItsRate(t *testing.T) {
 	})
 }
 
-// All calls fail for ten seconds in the middle of an answer. The bot makes few calls during the outage, and in the
-// end the chat shows the whole text once.
+// In this test, all calls fail for ten seconds in the middle of an answer. The bot must make only a few calls during
+// the outage. In the end, the chat must show the whole text once.
 func TestOutageDuringAnAnswer(t *testing.T) {
 	for _, transport := range []preview.Transport{preview.Edit, preview.Draft} {
 		for _, kind := range []string{fault.OutageRefuse, fault.OutageCut, fault.OutageError, fault.OutageHang} {
@@ -267,7 +267,7 @@ func TestOutageDuringAnAnswer(t *testing.T) {
 	}
 }
 
-// When the answer fills the maximum number of messages, the bot sends the rest of the text as a file (D8).
+// When an answer has filled the maximum number of messages, the bot must send the rest of the text as a file (D8).
 func TestRestAsFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -286,7 +286,8 @@ func TestRestAsFile(t *testing.T) {
 	})
 }
 
-// A group becomes a supergroup while the bot edits an answer. In the end, the supergroup shows the whole answer (F54).
+// In this test, a group becomes a supergroup while the bot edits an answer. In the end, the supergroup must show the
+// whole answer (F54).
 func TestMigrationDuringAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -305,8 +306,8 @@ func TestMigrationDuringAnAnswer(t *testing.T) {
 	})
 }
 
-// If a preview can no longer be edited, the bot deletes it. So the preview does not stay in the chat beside the final
-// message (F18).
+// If a preview can no longer be edited, the bot must delete the preview, so that the preview does not stay in the chat
+// beside the final message (F18).
 func TestUneditablePreviewIsDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -322,8 +323,8 @@ func TestUneditablePreviewIsDeleted(t *testing.T) {
 	})
 }
 
-// If the URL of the API is wrong, the bot tries again about once a minute, because somebody may repair the server
-// without a restart of the daemon. If Telegram refuses the token, the bot stops.
+// If the URL of the API is wrong, the bot must try again about once a minute, because somebody may repair the server
+// without a restart of the daemon. If Telegram refuses the token, the bot must stop.
 func TestWrongURLIsRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		status      int

@@ -11,11 +11,13 @@ import (
 	"telex/internal/chat"
 )
 
-// These constants limit which message ids a Bot remembers, and how long it takes failed creates into account.
+// These constants limit which message ids a Bot remembers, and how long the Bot takes a create call of unknown outcome
+// into account.
 const (
 	maxKnownIDs  = 4096 // per sequence
 	maxSequences = 256
-	// If the outcome of a create is unknown, each search in its sequence tries one more id, for the time uncertainFor.
+	// For the time uncertainFor after a create call of unknown outcome, each search in the same sequence of ids tries one
+	// more id.
 	uncertainFor = time.Minute
 )
 
@@ -24,14 +26,14 @@ const (
 const supergroups = -1_000_000_000_000
 
 // ids contains the message ids that the bot knows. Telegram numbers the messages of a supergroup or channel in one
-// growing sequence. The messages in all private chats and basic groups of a bot share one sequence. A search for a
-// message skips the known ids. The zero value contains no ids.
+// growing sequence. The messages in all private chats and basic groups of a bot share one sequence. When the bot
+// searches for a message, it skips the known ids. The zero value of ids contains no ids.
 type ids struct {
 	mu            sync.Mutex
-	historyLoaded bool // whether loadHistory has recorded the messages of earlier processes
+	historyLoaded bool // loadHistory has recorded the messages of earlier processes
 	sequences     map[int64]*sequence
-	probing       map[chat.ChatID]int // by chat: the id that a running probe may change
-	creating      map[chat.ChatID]int // by chat: the number of creates that are under way
+	probing       map[chat.ChatID]int // maps a chat to the id of the message that a running probe may change
+	creating      map[chat.ChatID]int // maps a chat to the number of create calls that are running
 }
 
 // sequence is one sequence of message ids.
@@ -41,10 +43,10 @@ type sequence struct {
 	unstored  map[int]struct{}     // ids of the bot's messages that may not be in the store, because Learn has not listed them
 	changed   map[int]struct{}     // ids of messages that a probe changed or may have changed
 	found     map[int]time.Time    // ids of messages that a search found, changed or may have changed, with the time of the search
-	uncertain map[string]time.Time // by key of a create: the time when its outcome became unknown
+	uncertain map[string]time.Time // maps the key of a create call to the time when its outcome became unknown
 }
 
-// sequenceOf returns the sequence of a chat. The caller holds mu.
+// sequenceOf returns the sequence of message ids to which a chat belongs. The caller must hold mu.
 func (i *ids) sequenceOf(c int64) *sequence {
 	if c > supergroups {
 		c = 0
@@ -63,7 +65,7 @@ func (i *ids) sequenceOf(c int64) *sequence {
 	return s
 }
 
-// sequenceOfTarget returns the sequence of a target's chat. The caller holds mu.
+// sequenceOfTarget returns the sequence of message ids to which a target's chat belongs. The caller must hold mu.
 func (i *ids) sequenceOfTarget(to chat.Target) *sequence {
 	n, _ := strconv.ParseInt(string(to.Chat), 10, 64) // for an invalid chat id, n is 0, and a search finds no message
 	return i.sequenceOf(n)
@@ -95,8 +97,8 @@ func (s *sequence) addOwn(id int) {
 	s.addKnown(id)
 }
 
-// addUncertain records that the create with this key has an unknown outcome. addUncertain returns how many creates in
-// the sequence have an unknown outcome.
+// addUncertain records that the create call with the given key has an unknown outcome. addUncertain returns how many
+// create calls in the sequence have an unknown outcome.
 func (s *sequence) addUncertain(key string) int {
 	now := time.Now()
 	s.uncertain[key] = now
@@ -160,23 +162,23 @@ func (i *ids) addReceived(updates []json.RawMessage) {
 			} `json:"callback_query"`
 		}
 		if json.Unmarshal(raw, &u) != nil {
-			continue // the decoder reports the error
+			continue // decode also fails for this update and reports the error
 		}
 		m := u.Message
 		if m == nil && u.Callback != nil {
 			m = u.Callback.Message
 		}
-		// Do not record the id of the message whose button was pressed. The press may arrive before the response to
-		// the create of that message, and recordCreate must be the first to record the id.
+		// Do not record the id of the message whose button was pressed. The press may arrive before the response to the call
+		// that created the message, and recordCreate must be the first to record the id.
 		if m != nil && u.Callback == nil {
 			i.sequenceOf(m.Chat.ID).addKnown(m.ID)
 		}
 	}
 }
 
-// beginCreate blocks searches in the chat until recordCreate is called. Without this block, a probe could replace the
-// text of the new message, whose id is not known yet. A create does not wait for a running probe: the probe may hang,
-// and sending answers is more important than searching.
+// beginCreate blocks searches in the chat until recordCreate is called. If a search were not blocked, a probe could
+// replace the text of the new message, whose id is not known yet. A create call does not wait for a running probe: the
+// probe may hang, and sending answers is more important than searching.
 func (i *ids) beginCreate(to chat.Target) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -186,9 +188,10 @@ func (i *ids) beginCreate(to chat.Target) {
 	i.creating[to.Chat]++
 }
 
-// recordCreate records the result of a create and returns the create's receipt. A probe that began before the create
-// may have found or changed the new message. If a probe may have done so, recordCreate fails with Uncertain. The
-// gateway then searches for the message, and sends it again if a search has assigned the message to another reply.
+// recordCreate records the result of a create call and returns the call's receipt. A probe that began before the create
+// call may have found or changed the new message. If this is possible, recordCreate fails with Uncertain. Because of
+// this error, the gateway searches for the message, and sends it again if another search has assigned the message to
+// another reply.
 func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -232,15 +235,15 @@ var (
 	errFound          = errors.New("a search for another message may have found the new one")
 )
 
-// probe is one step of a search: an edit that shows whether a create made the message with this id.
+// probe is one step of a search: an edit that shows whether a certain create call made the message with this id.
 type probe struct {
 	id          int
 	after, last int // the search tries ids that are greater than after and at most last
-	count       int // number of earlier probes
+	count       int // number of earlier probes of the same search
 }
 
-// nextProbe chooses the id that a search tries next, and blocks other searches in the chat until finishProbe. ok is
-// false if no id is left. from is the previous probe of the same search.
+// nextProbe chooses the id that a search tries next, and blocks other searches in the chat until finishProbe. The
+// result ok is false if no id is left. The parameter from is the previous probe of the same search.
 func (i *ids) nextProbe(to chat.Target, c chat.Create, from probe) (p probe, ok bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -279,14 +282,14 @@ type probeResult uint8
 const (
 	absent        probeResult = iota // the chat contains no message of the bot with this id
 	foreign                          // the message is from somebody else
-	matched                          // the message already had the content
+	matched                          // the message already had the content of the probe
 	replaced                         // the message had other content, which is now replaced
 	inconclusive                     // the call changed nothing, and its response says nothing about the message
 	maybeReplaced                    // the call may have changed the message
 )
 
 // finishProbe records the result of a probe. finishProbe returns false if an earlier probe may have changed the
-// message. The content of the message then does not prove which create made it.
+// message. In this case, the content of the message does not prove which create call made the message.
 func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult) (own bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -311,7 +314,7 @@ func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult
 	return !own
 }
 
-// endSearch records that the search for the message of a create has ended without finding the message.
+// endSearch records that the search for the message of a create call has ended without finding the message.
 func (i *ids) endSearch(to chat.Target, key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

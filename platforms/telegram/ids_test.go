@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// From any update, the bot remembers at most one message id in a sequence, and never a negative id.
+// From any update, the bot must remember at most one message id, and never a negative id.
 func FuzzReceived(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":{"id":1001}}}`), int64(1001))
 	f.Add([]byte(`{"message":{"message_id":9,"chat":{"id":-1001234567890}}}`), int64(-1001234567890))
@@ -25,7 +25,7 @@ func FuzzReceived(f *testing.F) {
 	})
 }
 
-// The bot forgets the oldest ids of a sequence, and whole sequences, so that its memory stays within the limits.
+// The bot must forget the oldest ids of a sequence, and whole sequences, so that its memory stays within the limits.
 func TestKnownIDsAreBounded(t *testing.T) {
 	t.Parallel()
 	var i ids
@@ -43,9 +43,9 @@ func TestKnownIDsAreBounded(t *testing.T) {
 	}
 }
 
-// While a create is under way, the id of its message is not known, so a probe could change this message. Therefore no
-// probe begins in the chat. A create does not wait for a probe that is already running. If that probe may have changed
-// the new message, the outcome of the create is unknown.
+// While a create call runs, the id of its message is not known, so a probe could change this message. During the create
+// call, no probe may begin in the chat. A create call must not wait for a probe that is already running. If a running
+// probe may have changed the new message, the outcome of the create call must be unknown.
 func TestProbesWaitForCreates(t *testing.T) {
 	t.Parallel()
 	var i ids

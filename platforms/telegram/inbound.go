@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup"
 )
 
-// decodeMessage decides whether a message is for the bot, and decodes it.
+// decodeMessage decodes a message and decides whether the message is for the bot.
 func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if m.Chat == nil || m.ID == 0 {
 		return chat.Inbound{}, false, errNoChat
@@ -57,8 +57,8 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	return in, true, nil
 }
 
-// decodeEdit decodes an edited message. Telegram also reports edits that no person made, such as the updates of a
-// live location. Therefore decodeEdit ignores edits of messages without text.
+// decodeEdit decodes an edited message. Telegram also reports edits that no person made, such as the updates of a live
+// location. To ignore such edits, decodeEdit ignores edits of messages without text.
 func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	in, ok, err := decodeMessage(m, self)
 	if err != nil || !ok || in.Kind == chat.Migration || in.Text == "" {
@@ -68,9 +68,9 @@ func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	return in, true, nil
 }
 
-// origin reports whether the sender typed the text of m, forwarded it, or got it from another bot (via_bot). Servers
-// with an API version before 7.0 don't send forward_origin, so origin also checks forward_date.
-// https://core.telegram.org/bots/api#message
+// The method origin reports whether the sender of m typed the text, forwarded the text, or got the text from another
+// bot (via_bot). Servers with an API version before 7.0 don't send forward_origin, so the method origin also checks
+// forward_date. https://core.telegram.org/bots/api#message
 func (m *baseMessage) origin() chat.Origin {
 	switch {
 	case m.ForwardedFrom.present, m.ForwardedAt != nil:
@@ -81,9 +81,8 @@ func (m *baseMessage) origin() chat.Origin {
 	return chat.Typed
 }
 
-// migration decodes a message which says that a group became a supergroup. Telegram sends one such message in the
-// group and another one in the supergroup.
-// https://core.telegram.org/bots/api#message
+// migration decodes a message which says that a group became a supergroup. Telegram sends one message about the
+// migration in the group, and another message in the supergroup. https://core.telegram.org/bots/api#message
 func migration(m *incoming) chat.Inbound {
 	from, to := m.Chat.ID, m.MovedTo
 	if to == 0 {
@@ -95,9 +94,9 @@ func migration(m *incoming) chat.Inbound {
 	}
 }
 
-// decodeCallback decodes a button press. The Inbound has an id of its own, because people may press the buttons of
-// one message several times, and the bot can't reply to a press. The time of the Inbound is the current time, because
-// Telegram does not send the time of a press.
+// decodeCallback decodes a button press. The id of the Inbound is not that of the message with the button, because
+// people may press the buttons of one message several times, and the bot can't reply to a press. The time of the
+// Inbound is the current time, because Telegram does not send the time of a press.
 func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if c.Message == nil || c.From == nil {
 		return chat.Inbound{}, false, nil

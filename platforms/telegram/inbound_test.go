@@ -237,8 +237,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// attachments gives every attachment a name. If Telegram defines a media type for the kind of attachment, attachments
-// sets it too.
+// The function attachments must give every attachment a name. If Telegram defines a media type for the kind of
+// attachment, the attachment must also have this media type.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -305,7 +305,7 @@ func TestDecodeCallback(t *testing.T) {
 	}
 }
 
-// If an update can't be decoded, the error does not quote the update, because the update contains a person's text.
+// If an update can't be decoded, the error must not quote the update, because the update contains a person's text.
 func TestDecodeErrors(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
@@ -328,7 +328,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// The decoder removes the mention of the bot from a text, and keeps the text before and after the mention.
+// The decoder must remove the mention of the bot from a text, and must keep the text before and after the mention.
 func TestMentionLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

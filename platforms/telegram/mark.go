@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// waitingMark is the reaction on a message that waits in the queue.
+// waitingMark is the reaction that the bot adds to a message that waits in the queue.
 const waitingMark = "👀"
 
 // reaction is Telegram's type ReactionTypeEmoji, https://core.telegram.org/bots/api#reactiontypeemoji.
@@ -15,7 +15,7 @@ type reaction struct {
 	Emoji string `json:"emoji"`
 }
 
-// Mark implements gateway.Marker: it adds or removes the bot's reaction waitingMark. In chats that don't allow the
+// Mark implements gateway.Marker: it adds or removes the bot's reaction waitingMark. If the chat does not allow this
 // reaction, Mark fails with Rejected.
 func (b *Bot) Mark(ctx context.Context, ref chat.MessageRef, waits bool) error {
 	params, err := messageParams("setMessageReaction", ref)

@@ -13,11 +13,12 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// A message that waits behind an earlier message has the bot's reaction until its turn begins or the gateway drops it.
+// If a message waits because the bot is answering an earlier message, it must have the bot's reaction until its turn
+// begins or the gateway drops the message.
 func TestWaitingMessagesAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		act  func(*world)
-		want []string // the changes to the reaction of the second message
+		want []string // the reactions that the bot must set on the second message, in order
 	}{
 		"until its turn":      {func(*world) {}, []string{"👀", ""}},
 		"until it is dropped": {func(w *world) { w.server.Say(standin.Incoming{User: privateID, Text: "/stop"}) }, []string{"👀", ""}},

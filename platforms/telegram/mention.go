@@ -10,7 +10,7 @@ import (
 	"telex/internal/markup"
 )
 
-// usernames matches what Telegram reads as mentions
+// usernames matches the texts that Telegram reads as mentions
 // (https://github.com/tdlib/td/blob/master/td/telegram/MessageEntity.cpp, match_mentions).
 var usernames = regexp.MustCompile(`@[A-Za-z0-9_]{2,}`)
 
@@ -30,9 +30,9 @@ func mentions(text string) [][]int {
 	})
 }
 
-// silenceMentions formats mentions as code, because Telegram notifies nobody of a mention in code. The text itself
-// does not change. silenceMentions skips mentions inside code and links (solid), and mentions inside URLs that
-// Telegram links by itself (linked).
+// silenceMentions formats mentions as code, because Telegram notifies nobody of a mention in code. silenceMentions does
+// not change the text itself. silenceMentions skips mentions inside code and links (solid), and mentions inside URLs
+// that Telegram turns into links by itself (linked).
 func silenceMentions(text string, solid, linked []byteSpan) []byteSpan {
 	for _, m := range mentions(text) {
 		e := byteSpan{kind: kindCode, start: m[0], end: m[1], quiet: true}
@@ -54,15 +54,16 @@ func sortByStart(list []byteSpan) {
 	slices.SortStableFunc(list, func(a, b byteSpan) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 }
 
-// startsWithin reports whether e begins inside one of the other spans, not counting quotes.
+// startsWithin reports whether the span e begins inside one of the spans in others, not counting quotes.
 func startsWithin(others []byteSpan, e byteSpan) bool {
 	return slices.ContainsFunc(others, func(o byteSpan) bool {
 		return o.kind != kindQuote && o.start <= e.start && o.end > e.start
 	})
 }
 
-// breakSurplus makes surplus mentions harmless: a message can have only maxEntities entities that silence mentions.
-// breakSurplus puts a word joiner into each further mention, and shifts the formats accordingly.
+// breakSurplus prevents notifications by surplus mentions, because a message can have only maxEntities entities that
+// silence mentions. breakSurplus puts a word joiner into each mention after the first maxEntities mentions, and shifts
+// the formats accordingly.
 func breakSurplus(text string, formats []markup.Format) string {
 	all := mentions(text)
 	if len(all) <= maxEntities {

@@ -30,7 +30,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {
 		if c.Asks {
-			continue // people can ask a question without this command
+			continue // omit the command, because people can ask a question without it
 		}
 		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // Telegram trims descriptions too
 		all = append(all, entry)
@@ -48,7 +48,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	}
 	for _, admin := range admins {
 		id, err := strconv.ParseInt(string(admin), 10, 64)
-		if err != nil || id <= 0 { // the id is that of a channel or group, which has no private chat with the bot
+		if err != nil || id <= 0 { // not the id of a user, so there is no private chat with the bot
 			b.log.WarnContext(ctx, "admin has no menu: not the id of a user", slog.String("user", string(admin)))
 			continue
 		}
@@ -80,7 +80,7 @@ func checkMenu(commands []tgbotapi.BotCommand) error {
 	return nil
 }
 
-// setMenu sets the commands of a scope if they differ from the list that Telegram has.
+// setMenu sets the list of commands of a scope if the list differs from Telegram's current list.
 func (b *Bot) setMenu(ctx context.Context, scope tgbotapi.BotCommandScope, want []tgbotapi.BotCommand) error {
 	params := tgbotapi.Params{}
 	addJSON(params, "scope", scope)

@@ -12,12 +12,12 @@ import (
 	"telex/internal/chat"
 )
 
-// menus is an imitation of the API that stores the command lists as JSON, by scope.
+// menus is an imitation of Telegram's API that stores the command list of each scope as JSON.
 type menus struct {
 	mu      sync.Mutex
 	lists   map[string]string
-	changes []string          // each contains the method, the scope and the commands
-	refuse  map[string]string // by scope: the description of the response with status 400
+	changes []string          // the changes of lists; each contains the method, the scope and the commands
+	refuse  map[string]string // maps a scope to the error description with which the API refuses a change
 }
 
 func (m *menus) answer(w http.ResponseWriter, r *http.Request, method string) {
@@ -106,7 +106,8 @@ func TestSetCommands(t *testing.T) {
 	}
 }
 
-// unescape undoes the escaping of characters that are special in HTML, such as < and &. The JSON encoder escapes them.
+// unescape undoes the escaping of characters that are special in HTML, such as < and &. The JSON encoder escapes these
+// characters.
 func unescape(list []string) []string {
 	for i := range list {
 		list[i] = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(list[i])
@@ -114,7 +115,7 @@ func unescape(list []string) []string {
 	return list
 }
 
-// If Telegram would refuse a command, SetCommands fails before its first call of the API.
+// If Telegram would refuse a command, SetCommands must fail before its first call of the API.
 func TestSetCommandsChecksFirst(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(_ http.ResponseWriter, _ *http.Request, method string) { t.Errorf("called %s", method) })
@@ -142,7 +143,7 @@ func TestSetCommandsChecksFirst(t *testing.T) {
 	}
 }
 
-// SetCommands returns an error if any of its calls fails.
+// SetCommands must return an error if any of its calls fails.
 func TestSetCommandsFailures(t *testing.T) {
 	t.Parallel()
 	list := []chat.CommandSpec{{Name: "new", Description: "x"}}

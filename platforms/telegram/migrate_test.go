@@ -26,8 +26,8 @@ func (counter) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agent.
 	return agent.Result{Text: text, Stop: agent.StopDone, Append: []agent.Message{{Role: agent.Assistant, Text: text}}}, nil
 }
 
-// A group becomes a supergroup while the bot is sending nothing. The chat keeps its history and access, and the bot
-// uses the old id in no call (F54).
+// In this test, a group becomes a supergroup while the bot is sending nothing. The chat must keep its history and its
+// access, and the bot must not use the old id in any call (F54).
 func TestAGroupBecomesASupergroup(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		const group = -1001

@@ -10,21 +10,22 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// parsedText is a text, with the command and the mentions that were found in it.
+// parsedText is the text of a message, and the command and the mentions that the text contains.
 type parsedText struct {
-	text           string // without the mentions of the bot, and without white space at both ends
+	text           string // the text without mentions of the bot, and without white space at both ends
 	mentioned      bool
 	mentionsOthers bool   // the text mentions somebody else, but not the bot
-	command, args  string // the command's name in lower case; empty: no command
+	command, args  string // the command's name in lower case; empty: the text is not a command
 	forOtherBot    bool   // the text is a command for another bot
 }
 
-// parseText finds the command and the mentions of the bot in a text. parseText ignores entities that exceed the text.
+// parseText finds the command and the mentions of the bot in a text. parseText ignores entities that extend beyond the
+// end of the text.
 func parseText(text string, entities []tgbotapi.MessageEntity, self tgbotapi.User) parsedText {
 	units := utf16.Encode([]rune(text))
 	piece := func(from, to int) string { return string(utf16.Decode(units[from:to])) }
 	var w parsedText
-	var all, args receiving.Words // args: the text after the command
+	var all, args receiving.Words // all collects the whole text, and args the text after the command
 	end := 0                      // offset up to which the text has been parsed
 	byPlace := func(a, b tgbotapi.MessageEntity) int { return a.Offset - b.Offset }
 	for _, m := range slices.SortedStableFunc(slices.Values(entities), byPlace) {
@@ -60,8 +61,8 @@ func parseText(text string, entities []tgbotapi.MessageEntity, self tgbotapi.Use
 	return w
 }
 
-// isMention reports whether an entity mentions the bot. word is the text of the entity. An entity of type mention
-// contains the bot's username, and one of type text_mention contains the bot's user.
+// isMention reports whether an entity mentions the bot. The parameter word is the text of the entity. The bot is
+// mentioned by its username in an entity of type mention, or by its user in an entity of type text_mention.
 func isMention(m tgbotapi.MessageEntity, word string, self tgbotapi.User) bool {
 	switch m.Type {
 	case "mention":

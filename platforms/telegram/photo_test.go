@@ -35,7 +35,7 @@ func picture(t *testing.T, mediaType string, width, height int) chat.File {
 	return chat.File{Name: "a", MediaType: mediaType, Content: b.Bytes()}
 }
 
-// The bot sends a picture as a photo if Telegram accepts it as a photo. The bot sends every other picture as a file.
+// The bot must send a picture as a photo if Telegram accepts the picture as a photo, and otherwise as a file.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	const ok, refused = `{"ok":true,"result":{"message_id":7}}`, `{"ok":false,"error_code":400,"description":"Bad Request: IMAGE_PROCESS_FAILED"}`
@@ -87,8 +87,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// If the outcome of sending a photo is unknown, the bot does not also send it as a file (F13). If Telegram refuses a
-// photo for a reason that is not the picture itself, the bot does not send a file either.
+// If the outcome of sending a photo is unknown, the bot must not also send the picture as a file (F13). If Telegram
+// refuses a photo for a reason that is not the picture itself, the bot must not send a file either.
 func TestPictureIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]chat.ErrorKind{

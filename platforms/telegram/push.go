@@ -32,14 +32,14 @@ type Webhook struct {
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
 // oldestUpdateCursor is the resume cursor of all updates that arrive by the webhook. Updates that telex refused may
-// still wait at Telegram although telex has accepted later ones. A later process that polls must therefore begin with
-// the oldest update, not after the newest accepted one.
+// still wait at Telegram although telex has accepted later updates. A later process that polls must therefore begin
+// with the oldest update, not after the newest accepted update.
 const oldestUpdateCursor = "0"
 
-// runWebhook sets the webhook and receives updates by it. When ctx ends, runWebhook deletes the webhook, unless other
-// processes still receive updates by it. After the deletion, Telegram keeps new updates for up to 24 hours and does
-// not try to deliver them. If receiving fails, runWebhook does not delete the webhook, because the gateway soon calls
-// Run again.
+// runWebhook sets the webhook and receives the updates that Telegram sends to it. When ctx ends, runWebhook deletes the
+// webhook, unless other processes still receive updates from the same webhook. After the deletion, Telegram keeps new
+// updates for up to 24 hours, but does not try to deliver them. If receiving fails, runWebhook does not delete the
+// webhook, because the gateway soon calls Run again.
 func (b *Bot) runWebhook(ctx context.Context, r *receiver, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	p := push{receiver: r, bot: b, accept: accept, turn: make(chan struct{}, 1), opened: time.Now()}
 	webhookCtx, fail := context.WithCancelCause(ctx)
@@ -69,7 +69,8 @@ func (b *Bot) runWebhook(ctx context.Context, r *receiver, from chat.Resume, acc
 	return err
 }
 
-// setWebhook tells Telegram the URL of the webhook. Telegram keeps the updates that wait for delivery.
+// setWebhook tells Telegram the URL of the webhook. When a webhook is set, Telegram keeps the updates that wait for
+// delivery.
 func (b *Bot) setWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerMargin)
 	defer cancel()
@@ -92,7 +93,7 @@ func (b *Bot) dropWebhook(ctx context.Context) {
 // watchWebhook checks the webhook regularly and logs why Telegram can't reach it. watchWebhook fails if another
 // program has changed the webhook.
 func (b *Bot) watchWebhook(ctx context.Context) error {
-	tick := time.NewTicker(webhookCheck) //nolint:forbidigo // telex must notice if another program changes the webhook.
+	tick := time.NewTicker(webhookCheck) //nolint:forbidigo // check regularly whether another program has changed the webhook.
 	defer tick.Stop()
 	for lastError := 0; ; {
 		select {
@@ -137,7 +138,7 @@ func (b *Bot) checkUpdate(req *http.Request) (func(body []byte) error, error) {
 	}, nil
 }
 
-// push is the state of one Run that receives by the webhook.
+// push is the state of one call of Run that receives updates by the webhook.
 type push struct {
 	*receiver
 	bot    *Bot
@@ -146,8 +147,8 @@ type push struct {
 	opened time.Time
 }
 
-// answer handles one request of Telegram. answer returns nil after accept has accepted the update. If accept fails,
-// answer returns the error of accept, and Telegram repeats the request.
+// answer handles one request of Telegram. answer returns no error after the function accept has accepted the update. If
+// accept fails, answer returns the error of accept, and Telegram repeats the request.
 func (p *push) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -172,7 +173,7 @@ func (p *push) answer(ctx context.Context, req webhook.Request) (webhook.Reply, 
 	return webhook.Reply{}, nil
 }
 
-// webhookFindings returns why Telegram can't reach the webhook, if Telegram reports a reason.
+// webhookFindings returns the reason why Telegram can't reach the webhook, or nil if Telegram reports no such reason.
 func (b *Bot) webhookFindings(ctx context.Context) []chat.Finding {
 	info, err := b.askWebhook(ctx)
 	if err != nil || info.URL != b.webhook.URL || info.LastErrorMessage == "" {

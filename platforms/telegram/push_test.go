@@ -18,16 +18,17 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// hooked runs a test in a world whose bot receives by a webhook.
+// hooked runs a test in a world whose bot receives updates by a webhook.
 func hooked(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	inBubble(t, func(t *testing.T, _ *world, _ conformance.Adapter) {
 		test(t, newHookedWorld(t))
-		time.Sleep(time.Second) // after a refusal, the server keeps the connection open until the client has read it
+		time.Sleep(time.Second) // after a refusal, the server keeps the connection open for a while
 	})
 }
 
-// runs lets a bot receive messages until stop is called. stop returns the received messages and the error of Run.
+// The method runs makes a bot receive messages until the returned function stop is called. The function stop returns
+// the received messages and the error of Run.
 func (w *world) runs(t *testing.T, log io.Writer, accept func(chat.Inbound) error) (stop func() ([]chat.Inbound, error)) {
 	t.Helper()
 	return w.runsFrom(t, chat.Resume{}, log, accept)
@@ -97,7 +98,8 @@ func (d datedBack) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// The clock of this machine is ahead of Telegram's clock. The bot nevertheless does not mark a new message as missed.
+// In this test, the clock of this machine is ahead of Telegram's clock. The bot must nevertheless not mark a new
+// message as missed.
 func TestLiveUpdatesWhileTheClockIsAhead(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.behind = time.Hour
@@ -114,8 +116,8 @@ func TestLiveUpdatesWhileTheClockIsAhead(t *testing.T) {
 	})
 }
 
-// The bot sets the webhook when Run begins, and deletes it when Run ends. Telegram keeps the updates that wait for
-// delivery or that arrive while no bot runs.
+// The bot must set the webhook when Run begins, and delete the webhook when Run ends. No update may be lost that waits
+// for delivery or that arrives while no bot runs.
 func TestWebhookIsSetAndDeleted(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.Say(w.Private(), conformance.Saying{Text: "before"})
@@ -153,8 +155,8 @@ func TestWebhookIsSetAndDeleted(t *testing.T) {
 	})
 }
 
-// Several processes receive updates by the same webhook. If one of these processes stops, it does not delete the
-// webhook. The last one deletes the webhook.
+// In this test, several processes receive updates by the same webhook. Only the process that stops last may delete the
+// webhook.
 func TestWebhookOfSeveralProcesses(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		running := 2
@@ -183,7 +185,8 @@ func TestWebhookOfSeveralProcesses(t *testing.T) {
 
 const anUpdate = `{"update_id":900,"message":{"message_id":77,"date":946684800,"chat":{"id":1001,"type":"private"},"from":{"id":1001,"first_name":"A"},"text":"%s"}}`
 
-// The bot refuses a request that is not from Telegram. If Telegram repeats an update, the bot accepts it only once.
+// The bot must refuse a request that is not from Telegram. If Telegram repeats an update, the bot must accept the
+// update only once.
 func TestForgedAndReplayedUpdates(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		var log conformance.Log
@@ -221,8 +224,8 @@ func TestForgedAndReplayedUpdates(t *testing.T) {
 	})
 }
 
-// If accept can't store an update, the bot refuses the update. Telegram then delivers it again, before later messages
-// (F43, F44).
+// If the function accept can't store an update, the bot must refuse the update, so that Telegram delivers the update
+// again, before later messages (F43, F44).
 func TestWebhookRedelivery(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		full := errors.New("disk full")
@@ -243,7 +246,7 @@ func TestWebhookRedelivery(t *testing.T) {
 		if calls := w.calls("deleteWebhook"); len(calls) != 0 {
 			t.Error("the webhook is deleted")
 		}
-		w.server.Fault(standin.Fault{Method: "webhook", Nth: 1, Times: 1, Action: fault.CutAfter}) // the response is lost
+		w.server.Fault(standin.Fault{Method: "webhook", Nth: 1, Times: 1, Action: fault.CutAfter}) // simulate a lost response
 		stop = w.runs(t, io.Discard, anything)
 		time.Sleep(5 * time.Minute)
 		if list, _ := stop(); !slices.Equal(textsOf(list), []string{"two", "three"}) {
@@ -255,8 +258,8 @@ func TestWebhookRedelivery(t *testing.T) {
 	})
 }
 
-// If another program changes the webhook, Run ends and the next Run sets it again. The log says why Telegram can't
-// reach the webhook.
+// If another program changes the webhook, Run must end, and the next Run must set the webhook again. The log must say
+// why Telegram can't reach the webhook.
 func TestWebhookIsWatched(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		var log conformance.Log
@@ -282,7 +285,7 @@ func TestWebhookIsWatched(t *testing.T) {
 	})
 }
 
-// If Telegram refuses to set the webhook, the error of Run contains Telegram's description.
+// If Telegram refuses to set the webhook, the error of Run must contain Telegram's description of the error.
 func TestWebhookIsRefused(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.server.Fault(standin.Fault{Method: "setWebhook", Times: 1, Action: fault.Status, Status: 400, Description: "Bad Request: bad webhook: Failed to resolve host"})
@@ -300,8 +303,8 @@ func TestWebhookIsRefused(t *testing.T) {
 	})
 }
 
-// A killed bot could not delete its webhook. The next process is configured to poll: it deletes the webhook and
-// receives the waiting updates.
+// In this test, a killed bot could not delete its webhook, and the next process is configured to poll. The next process
+// must delete the webhook and receive the waiting updates.
 func TestFromWebhookToPolling(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.setWebhook(t, hookURL)

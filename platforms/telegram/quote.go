@@ -24,7 +24,8 @@ type lenient[T any] struct {
 	value   T
 }
 
-// UnmarshalJSON keeps the fields that have the expected form. UnmarshalJSON never fails.
+// UnmarshalJSON decodes those fields that have the expected form, and ignores the other fields. UnmarshalJSON never
+// fails.
 func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 	l.present = string(data) != "null"
 	_ = json.Unmarshal(data, &l.value)
@@ -64,7 +65,7 @@ type externalReply struct {
 // textQuote is the part of a message that a reply quotes. https://core.telegram.org/bots/api#textquote
 type textQuote struct {
 	Text   string `json:"text"`
-	Manual bool   `json:"is_manual"` // true: the sender selected the part; false: Telegram selected it
+	Manual bool   `json:"is_manual"` // true: the sender selected the part; false: Telegram selected the part
 }
 
 // repliedMessage returns the message in the same chat to which m replies, or nil. In a topic, every message refers to

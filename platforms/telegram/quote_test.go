@@ -117,7 +117,8 @@ func TestAuthorOfForward(t *testing.T) {
 	}
 }
 
-// A reply to a message of the bot is addressed to the bot, unless the reply mentions somebody else and not the bot.
+// The bot must treat a reply to one of its messages as addressed to the bot, unless the reply mentions somebody else
+// and not the bot.
 func TestAddressed(t *testing.T) {
 	t.Parallel()
 	const reply = `,"reply_to_message":{` + ofBot + `,"text":"x"}`
@@ -145,7 +146,7 @@ func TestAddressed(t *testing.T) {
 
 func TestEdited(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, message, want string }{ // want "": the bot ignores the message
+	for _, c := range []struct{ name, message, want string }{ // want is "" if the bot must ignore the message
 		{"a text", inPrivate + `,` + ann + `,"edit_date":4102444900,"text":"better"`, "better"},
 		{"a caption", inPrivate + `,` + ann + `,"caption":"better","photo":[{"file_id":"p"}]`, "better"},
 		{"a command now", inPrivate + `,` + ann + `,"text":"/new","entities":[{"type":"bot_command","offset":0,"length":4}]`, "/new"},
@@ -165,8 +166,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// A person presses the stop button of a draft. The adapter decodes this as a button press by the only person in the
-// chat.
+// In this test, a person presses the stop button of a draft. The adapter must decode this event as a button press by
+// the only person in the chat.
 func TestStoppedDraft(t *testing.T) {
 	t.Parallel()
 	in, found := decoded(t, `{"update_id":88,"stopped_message_generation":{"chat":{"id":7,"type":"private","first_name":"Ann","last_name":"Lee"},"message_thread_id":5,"draft_id":12}}`)

@@ -19,22 +19,22 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// answerMargin is how long a call may take before it counts as failed, so that dead connections are noticed. A poll
-// may take pollTimeout longer, because it asks Telegram to wait for updates.
+// answerMargin is how long a call may take before the call counts as failed, so that the bot notices dead connections.
+// A poll may take pollTimeout longer than other calls, because it asks Telegram to wait for updates.
 const answerMargin = 15 * time.Second
 
 // allowedUpdates lists the kinds of updates that telex requests. Telegram has no updates about deleted messages.
 const allowedUpdates = `["message","edited_message","callback_query","stopped_message_generation","my_chat_member"]`
 
-// Run receives messages until ctx ends and passes each to accept, one after the other, in order of arrival. Run
-// confirms an update to Telegram only after accept has returned nil: by the next poll, or by the response to the
-// webhook's request. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update that
-// Telegram still has.
+// Run receives messages until ctx ends and passes each message to the function accept, one after the other, in order of
+// arrival. Run confirms an update to Telegram only after accept has returned nil: by the next poll, or by the response
+// to the webhook's request. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update
+// that Telegram still has.
 //
 // Run returns ctx's error if ctx ended, and accept's error if accept failed. If receiving failed, Run returns a
 // *chat.SendError. The kind of this error is Auth if Telegram does not know the bot; otherwise it is Conflict,
-// RateLimited or Temporary. If accept has not accepted an update, the next Run receives this update again. With
-// polling, this update comes first.
+// RateLimited or Temporary. If accept has not accepted an update, the next Run receives this update again. If the bot
+// polls, the next Run receives this update first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	b.ids.loadHistory(slices.Concat(from.Sent, from.Received))
 	r := &receiver{self: self}
 	r.answers.SetLimit(maxAnswers)
-	defer func() { _ = r.answers.Wait() }() // no function in the group returns an error
+	defer func() { _ = r.answers.Wait() }() // Wait returns nil, because no function in the group returns an error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if b.webhook.URL != "" {
@@ -82,7 +82,8 @@ func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, acc
 	}
 }
 
-// Pulse implements gateway.Pulse. The longest time without a sign of life is the time of one poll.
+// Pulse implements gateway.Pulse. The loop of Run reports that it works after each poll, so the limit is a little
+// longer than one poll.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), pollTimeout + answerMargin + time.Minute
 }
@@ -95,7 +96,7 @@ func (b *Bot) Name() string {
 	return ""
 }
 
-// self asks Telegram for the bot's account.
+// self requests the bot's account from Telegram.
 func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerMargin)
 	defer cancel()
@@ -151,7 +152,7 @@ func (b *Bot) handleUpdates(
 		case a.hasID:
 			offset, confirmed = a.id+1, true
 		case confirmed:
-			offset++ // the ids of consecutive updates differ by 1
+			offset++ // for an update without an id, assume that consecutive ids differ by 1
 		}
 		a.in.Resume, a.in.Missed = strconv.Itoa(offset), r.backlog
 		if err := b.deliver(ctx, r, a, accept); err != nil {
@@ -164,7 +165,7 @@ func (b *Bot) handleUpdates(
 	return offset, nil
 }
 
-// deliver passes an update to accept, unless the bot ignores it.
+// deliver passes an update to the function accept, unless the bot ignores the update.
 func (b *Bot) deliver(ctx context.Context, r *receiver, a decodedUpdate, accept func(context.Context, chat.Inbound) error) error {
 	switch {
 	case a.err != nil:
@@ -189,7 +190,7 @@ func (b *Bot) deliver(ctx context.Context, r *receiver, a decodedUpdate, accept 
 // receiver is the state of one Run.
 type receiver struct {
 	self    tgbotapi.User
-	album   string         // the last album that contained a message for the bot
+	album   string         // id of the last album that contained a message for the bot
 	answers errgroup.Group // the running calls of answerCallbackQuery for accepted presses
 	backlog bool           // the next updates may have waited at Telegram before Run began
 }
@@ -197,9 +198,9 @@ type receiver struct {
 // decodedUpdate is the decoded content of one update, or the error of decoding it.
 type decodedUpdate struct {
 	id    int
-	hasID bool // whether the update has an id
+	hasID bool // the update has an id
 	in    chat.Inbound
-	album string // the message's album; empty: none
+	album string // id of the album to which the message belongs; empty: no album
 	found bool
 	err   error
 }
@@ -236,8 +237,9 @@ func updateID(raw json.RawMessage) (int, bool) {
 	return *u.ID, true
 }
 
-// receiveError converts the error of a call to an error that Run may return. Repeating a poll does no harm, so the
-// kind Uncertain becomes Temporary. If only the operator can solve the problem, the error's text says how.
+// receiveError converts the error of a call to an error that Run may return. Repeating a poll does no harm, so
+// receiveError replaces the error kind Uncertain with Temporary. If only the operator can solve the problem, the
+// error's text says how to solve it.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -20,7 +20,7 @@ import (
 
 const me = `{"ok":true,"result":{"id":4242,"is_bot":true,"first_name":"Telex","username":"telex_bot","can_read_all_group_messages":false}}`
 
-// said returns an update: a person writes a text in a private chat.
+// said returns an update in which a person writes a text in a private chat.
 func said(id int, text string) string {
 	return fmt.Sprintf(`{"update_id":%d,"message":{%s,%s,"text":%q}}`, id, inPrivate, ann, text)
 }
@@ -33,7 +33,7 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	for _, p := range polls {
 		next <- p
 	}
-	var waiting atomic.Bool // whether the next poll must return at once, with only the updates from before Run
+	var waiting atomic.Bool // the next poll must return at once, with only the updates from before Run
 	waiting.Store(true)
 	return serve(t, func(w http.ResponseWriter, r *http.Request, method string) {
 		if method == "getMe" {
@@ -48,7 +48,7 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 		}
 		want := "30"
 		if waiting.Load() {
-			want = "" // this poll must not wait for new updates
+			want = "" // the bot must not ask Telegram to wait for new updates
 		}
 		if got := r.PostForm.Get("timeout"); got != want {
 			t.Errorf("timeout = %q, want %q", got, want)
@@ -64,13 +64,13 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	}), offsets
 }
 
-// list returns the response to a poll.
+// list returns the response to a poll, which contains the given updates.
 func list(updates ...string) string {
 	return `{"ok":true,"result":[` + strings.Join(updates, ",") + `]}`
 }
 
-// The offset of the polls advances only past accepted updates. If an update can't be decoded, the bot still receives
-// the next update (F43).
+// The offset of the polls must advance only past accepted updates. If an update can't be decoded, the bot must still
+// receive the next update (F43).
 func TestRunAcceptsInOrder(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t,
@@ -102,8 +102,8 @@ func TestRunAcceptsInOrder(t *testing.T) {
 	}
 }
 
-// The bot marks updates as missed if they waited at Telegram when Run began, even if one poll can't return all of
-// them. The bot does not mark later updates, whatever the clocks say.
+// The bot must mark updates as missed if they waited at Telegram when Run began, even if one poll can't return all
+// waiting updates. The bot must not mark later updates as missed, even if a clock is wrong.
 func TestRunMarksWaitingUpdates(t *testing.T) {
 	t.Parallel()
 	var waiting []string
@@ -129,7 +129,8 @@ func TestRunMarksWaitingUpdates(t *testing.T) {
 	}
 }
 
-// If accept can't store an update, the bot does not confirm it, so Telegram delivers it again (F43).
+// If the function accept can't store an update, the bot must not confirm the update, so that Telegram delivers the
+// update again (F43).
 func TestRunStopsWhenAcceptFails(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t, list(said(10, "one"), said(11, "two"), said(12, "three")))
@@ -185,8 +186,8 @@ func TestRunEndsPromptly(t *testing.T) {
 	}
 }
 
-// If one message of an album mentions the bot, all messages of the album are for the bot, even those that a later poll
-// returns. If no message of an album mentions the bot, the album is not for the bot.
+// If one message of an album mentions the bot, the bot must accept all messages of the album, even messages that a
+// later poll returns. If no message of an album mentions the bot, the bot must ignore the album.
 func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	t.Parallel()
 	photo := func(id int, album, more string) string {
@@ -218,8 +219,8 @@ func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	}
 }
 
-// If another program polls, Run returns a different error than if a webhook is set. Each error tells the operator what
-// to do (F55).
+// If another program polls, Run must return a different error than if a webhook is set. Each error must tell the
+// operator what to do (F55).
 func TestRunFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -261,8 +262,8 @@ func TestRunFailures(t *testing.T) {
 	}
 }
 
-// If the connection of a poll breaks, Run returns a Temporary error, because the bot may repeat all calls that Run
-// makes.
+// If the connection breaks during a poll, Run must return a Temporary error, because the bot may safely repeat all
+// calls that Run makes.
 func TestRunCutIsTemporary(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {
@@ -275,8 +276,8 @@ func TestRunCutIsTemporary(t *testing.T) {
 	wantKind(t, b.Run(t.Context(), chat.Resume{Cursor: strconv.Itoa(5)}, refuse(t)), chat.Temporary)
 }
 
-// The first Run logs that the bot receives messages. If the gateway calls Run again after a failure, Run does not log
-// this again.
+// The first call of Run must log that the bot receives messages. If the gateway calls Run again after a failure, Run
+// must not log this message again.
 func TestRunSaysOnceThatItReceives(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {

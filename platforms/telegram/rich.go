@@ -11,10 +11,10 @@ import (
 )
 
 // Rich says which messages telex sends as rich messages. Rich messages support tables, task lists, formulas and
-// <details> (https://core.telegram.org/bots/api#rich-messages). All other messages are texts with entities.
+// <details> (https://core.telegram.org/bots/api#rich-messages). telex sends all other messages as texts with entities.
 type Rich string
 
-// These are the values of Rich. The zero value means RichOff.
+// These are the values of Rich. The zero value of Rich means RichOff.
 const (
 	RichOff    Rich = "off"
 	RichAuto   Rich = "auto"   // messages with a table, a task list, a formula or <details>
@@ -22,20 +22,20 @@ const (
 )
 
 // These are the kinds of spans that only rich messages have. A span of kindRich makes telex send the message as a rich
-// message. The spans of the other kinds describe the message's blocks. If a message is sent as a text with entities,
-// all these spans are left out.
+// message. The spans of the other kinds describe the message's blocks. If telex sends a message as a text with
+// entities, telex leaves out all these spans.
 const (
 	kindRich    = "rich"
 	kindHeading = "heading" // Span.Language is the level of the heading
 	kindRow     = "row"     // Span.Language is "head" for the head row of a table
 	kindCell    = "cell"    // Span.Language is the column and the alignment of the cell
 	kindTask    = "task"    // Span.Language is "done" for a finished task
-	kindURL     = "url"     // a URL that Telegram links by itself in a text with entities
+	kindURL     = "url"     // a URL that Telegram turns into a link by itself in a text with entities
 	kindFormula = "formula" // a formula with delimiters, such as $; Span.Language is "block" if no other text is on its lines
 	kindDetails = "details" // Span.Language is "open" if the details are unfolded
 	kindSummary = "summary" // the summary of details
 
-	inCell = "cell " // prefix of the kinds of formats in a cell
+	inCell = "cell " // prefix of the kinds of formats, such as bold, in a cell
 )
 
 // limit returns the maximum length of a message.
@@ -62,7 +62,7 @@ func (r Rich) blockSpans(text string, formats []markup.Format) []byteSpan {
 		switch f.Style {
 		case markup.Cell:
 			cell = e
-		case markup.Detail: // if the summary is in an earlier message, the rest of the details becomes text
+		case markup.Detail: // if an earlier message contains the summary, the rest of the details becomes text
 			if !slices.ContainsFunc(formats, func(s markup.Format) bool { return s.Style == markup.Summary && s.Start == f.Start }) {
 				continue
 			}
@@ -81,7 +81,7 @@ func (r Rich) blockSpans(text string, formats []markup.Format) []byteSpan {
 
 // blockSpanOf returns the span for a format of a rich message, or false if the format needs no span.
 func blockSpanOf(e byteSpan, f markup.Format, text string, inTable bool) (byteSpan, bool) {
-	first := func(word string) string { // returns word if the format's level is 1, otherwise ""
+	first := func(word string) string { // the function first returns word if the format's level is 1, and otherwise ""
 		if f.Level != 1 {
 			return ""
 		}
@@ -148,7 +148,8 @@ func wideTables(formats []markup.Format) (wide []byteSpan) {
 	return wide
 }
 
-// blockWeight returns the maximum number of blocks that the spans can produce, including paragraphs after them.
+// blockWeight returns the maximum number of blocks that the spans can produce, including the paragraphs after these
+// blocks.
 func blockWeight(spans []markup.Span) (n int) {
 	for _, s := range spans {
 		switch s.Kind {

@@ -38,8 +38,8 @@ func (w *world) blocks() string {
 	return strings.Join(types, " ")
 }
 
-// With RichAuto, an answer begins as a text and becomes a rich message when its table begins. An answer without a
-// table stays a text.
+// With RichAuto, an answer must begin as a text with entities and become a rich message when its table begins. An
+// answer without a table must stay a text.
 func TestRichAutoEndToEnd(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {
 		t.Run(name, func(t *testing.T) {
@@ -77,9 +77,9 @@ func TestRichAutoEndToEnd(t *testing.T) {
 	})
 }
 
-// A server that does not support rich messages refuses the bot's first rich message. The bot then shows the whole
-// answer once, with entities. After this refusal, the bot sends no more rich messages, even if the server would accept
-// them.
+// In this test, a server that does not support rich messages refuses the bot's first rich message. The bot must then
+// show the whole answer once, as a text with entities. After this refusal, the bot must send no more rich messages,
+// even if the server would accept them.
 func TestServerWithoutRichMessages(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichAuto, telegram.RichAlways} {
 		for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {
@@ -122,8 +122,8 @@ func TestServerWithoutRichMessages(t *testing.T) {
 	}
 }
 
-// If the server does not support rich messages, the bot sends a long answer as several texts, which contain the whole
-// answer once.
+// If the server does not support rich messages, the bot must send a long answer as several texts, which contain the
+// whole answer once.
 func TestLongAnswerWithoutRichMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		w.server.SetRich(false)
@@ -137,7 +137,8 @@ func TestLongAnswerWithoutRichMessages(t *testing.T) {
 	})
 }
 
-// If the server supports rich messages but refuses one of them, the bot sends its content once more as plain text.
+// If the server supports rich messages but refuses one rich message, the bot must send the content of this message once
+// more as plain text.
 func TestRefusedRichMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "sendRichMessage", Action: fault.Status, Status: 400, Description: "Bad Request: RICH_MESSAGE_INVALID"})
@@ -150,7 +151,7 @@ func TestRefusedRichMessage(t *testing.T) {
 	})
 }
 
-// If the response to a create is lost, this is not a refusal, so the bot does not send plain text instead.
+// If the response to a create call is lost, the call was not refused, so the bot must not send plain text instead.
 func TestUncertainRichMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		bot := w.connectRich(telegram.RichAlways)

@@ -17,8 +17,8 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// written converts Markdown to messages and returns them. written appends the text behind to each message, as the
-// gateway appends the cursor to a growing text.
+// written converts Markdown to messages and returns the messages. To each message, written appends the text of the
+// parameter behind, as the gateway appends the cursor to a growing text.
 func written(src string, d Dialect, limit int, open bool, behind string) []chat.Outgoing {
 	var list []chat.Outgoing
 	for _, p := range markup.Layout(src, markup.Options{Dialect: d, Limit: limit, Open: open}) {
@@ -31,7 +31,7 @@ func written(src string, d Dialect, limit int, open bool, behind string) []chat.
 	return list
 }
 
-// short describes blocks on one line, so that a test can contain the expected blocks as one string.
+// short describes blocks in one line, so that a test can contain the expected blocks as one string.
 func short(blocks []richBlock) string {
 	var out []string
 	for _, b := range blocks {
@@ -154,7 +154,7 @@ func TestRichBlocks(t *testing.T) {
 	}
 }
 
-// With RichAuto, the bot sends a rich message only if entities can't show its content.
+// With RichAuto, the bot must send a rich message only if a text with entities can't show the content of the message.
 func TestRichAuto(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]bool{
@@ -241,7 +241,7 @@ func checkRich(t markuptest.TB, m chat.Outgoing) {
 	seen := func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if unicode.IsSpace(r) || strings.ContainsRune(`☐☑-$\([]`, r) || r >= '0' && r <= '9' || r == '.' || r == ')' {
-				return -1 // the digits may be the number of a list item, before a task box
+				return -1 // ignore digits, which may be the number of a list item before a task box
 			}
 			return r
 		}, s)
@@ -251,8 +251,8 @@ func checkRich(t markuptest.TB, m chat.Outgoing) {
 	}
 }
 
-// Each prefix of an answer becomes rich messages that are within Telegram's limits and contain the whole text and the
-// cursor (D7).
+// Each prefix of an answer must become rich messages that are within Telegram's limits and contain the whole text of
+// the prefix and the cursor (D7).
 func TestRichPrefixes(t *testing.T) {
 	t.Parallel()
 	check := func(t markuptest.TB, src string, limit, step int, rich Rich) {
@@ -274,8 +274,8 @@ func TestRichPrefixes(t *testing.T) {
 	}
 }
 
-// The test uses texts that need as many blocks as possible for their length. The rich messages of these texts are
-// still within Telegram's limits.
+// The test uses texts that need as many blocks as possible for their length. The rich messages of these texts must
+// still be within Telegram's limits.
 func TestRichManyBlocks(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
@@ -315,7 +315,7 @@ func TestLongRichTextIsConvertedInOnePass(t *testing.T) {
 	}
 }
 
-// The spans of a message may have any offsets, because they come from a store or from another package.
+// richContent must accept spans with any offsets, because the spans come from a store or from another package.
 func FuzzRichContent(f *testing.F) {
 	f.Add("a 🦊 b\n☐ c\n\nd", 0, 4, 2, 3, uint16(3))
 	f.Fuzz(func(t *testing.T, text string, a, b, c, d int, kinds uint16) {

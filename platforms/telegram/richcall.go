@@ -10,8 +10,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// richMode returns which messages telex sends as rich messages. richMode returns RichOff if the server does not
-// support them.
+// richMode returns which messages telex sends as rich messages. richMode returns RichOff if the server does not support
+// rich messages.
 func (b *Bot) richMode() Rich {
 	if b.richUnsupported.Load() {
 		return RichOff
@@ -19,8 +19,8 @@ func (b *Bot) richMode() Rich {
 	return b.rich
 }
 
-// sendsRich reports whether a message is sent as a rich message. In most cases, the dialect has already decided
-// whether a message is rich. With RichAlways, telex also sends a text as a rich message if it is too long for a normal
+// sendsRich reports whether a message is sent as a rich message. In most cases, the dialect has already decided whether
+// a message is rich. With RichAlways, telex also sends a text as a rich message if the text is too long for a normal
 // message.
 func (b *Bot) sendsRich(m chat.Outgoing) bool {
 	switch b.richMode() {
@@ -32,7 +32,7 @@ func (b *Bot) sendsRich(m chat.Outgoing) bool {
 	return false
 }
 
-// dialectChoseRich reports whether the dialect made a message a rich message.
+// dialectChoseRich reports whether the dialect decided that a message is a rich message.
 func dialectChoseRich(m chat.Outgoing) bool {
 	return slices.ContainsFunc(m.Spans, func(s chat.Span) bool { return s.Kind == kindRich })
 }
@@ -54,8 +54,8 @@ func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	return err
 }
 
-// entitySpans returns the spans that are valid in a text with entities. If there are too many spans, entitySpans
-// drops code last, because code may prevent a mention from notifying somebody.
+// entitySpans returns the spans that are valid in a text with entities. If there are too many spans, entitySpans drops
+// spans of other kinds before spans of code, because code may prevent a mention from notifying somebody.
 func entitySpans(spans []chat.Span) []chat.Span {
 	if !slices.ContainsFunc(spans, func(s chat.Span) bool { return rank(s.Kind) < 0 }) {
 		return spans[:min(len(spans), maxEntities)]

@@ -11,9 +11,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Send sends a new message. If the response lacks a message id, the receipt lacks it too: the message was sent, but
-// the bot can't edit it. Telegram has no idempotency keys, so after an Uncertain error the gateway uses Find to learn
-// whether the message was sent. If the message to which m replies was deleted, Telegram sends m without the reply.
+// Send sends a new message. If the response lacks the id of the message, the receipt lacks the id too. In this case,
+// the message was sent, but the bot can't edit the message. Telegram has no idempotency keys, so after an Uncertain
+// error the gateway uses Find to learn whether the message was sent. If the message to which m replies was deleted,
+// Telegram sends m without the reply.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	method, rich := "sendMessage", b.sendsRich(m)
 	if rich {
@@ -33,7 +34,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return b.ids.recordCreate(to, m.Key, result, err)
 }
 
-// receipt decodes the response to a call that created a message. The receipt has no id if the response has none.
+// receipt decodes the response to a call that created a message. The receipt has no id if the response contains no id.
 func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
 	var sent struct {
@@ -88,7 +89,7 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return err
 }
 
-// These are parameters that the library does not support.
+// These types are parameters of the API that the library does not support.
 type (
 	replyParameters struct {
 		ID       int  `json:"message_id"`
@@ -117,7 +118,7 @@ func messageParams(method string, ref chat.MessageRef) (tgbotapi.Params, error) 
 	if err != nil {
 		return nil, err
 	}
-	delete(params, "message_thread_id") // message ids are unique in a chat
+	delete(params, "message_thread_id") // omit the thread, because message ids are unique in a chat
 	if _, err := strconv.Atoi(string(ref.ID)); err != nil {
 		return nil, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", method, ref.ID)}
 	}
@@ -133,7 +134,7 @@ func addReplyTo(params tgbotapi.Params, to chat.MessageID) {
 	}
 }
 
-// addContent adds the content of a message. Rich messages have no link preview.
+// addContent adds the content of a message to the parameters of a call. Rich messages have no link preview.
 func addContent(params tgbotapi.Params, m chat.Outgoing, rich bool) {
 	addButtons(params, m.Actions)
 	if rich {
@@ -144,8 +145,8 @@ func addContent(params tgbotapi.Params, m chat.Outgoing, rich bool) {
 	addJSON(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
 }
 
-// addText adds the text of m and its entities. text and entities are the names of these two parameters in the called
-// method.
+// addText adds the text of m and its entities. The parameters text and entities are the names that the called API
+// method uses for these two values.
 func addText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 	params.AddNonEmpty(text, m.Text)
 	spans := entitySpans(m.Spans)
@@ -159,7 +160,8 @@ func addText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 	addJSON(params, entities, list)
 }
 
-// addJSON adds a value as JSON. Encoding can't fail for the types that are used here.
+// addJSON adds a value as JSON to the parameters of a call. Encoding can't fail for the types with which addJSON is
+// called.
 func addJSON(params tgbotapi.Params, name string, v any) { _ = params.AddInterface(name, v) }
 
 // chatID converts the number of a chat to a chat.ChatID.

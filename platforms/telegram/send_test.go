@@ -12,8 +12,8 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// record returns a bot, and a function that returns the form of the bot's last call. The form's key "" contains the
-// name of the method.
+// record returns a bot, and a function that returns the form of the bot's last call. In the returned form, the key ""
+// contains the name of the API method.
 func record(t *testing.T, answer string) (*Bot, func() map[string]string) {
 	t.Helper()
 	forms := make(chan map[string]string, 16)
@@ -105,15 +105,15 @@ func TestEncoding(t *testing.T) {
 		"": "sendChatAction", "chat_id": "-100200300", "message_thread_id": "12", "action": "typing",
 	})
 
-	// ReplyTo is not the id of a message here. The bot sends the message without a reply.
+	// In this call, ReplyTo is not the id of a message. The bot must send the message, but not as a reply.
 	if _, err := b.Send(ctx, private, chat.Outgoing{Text: "x", ReplyTo: "q3"}); err != nil {
 		t.Error(err)
 	}
 	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x", "link_preview_options": noPreview})
 }
 
-// All buttons of a message are in one row. An edit without buttons sends no keyboard, so Telegram removes the existing
-// keyboard. A draft has at most one button, the stop button.
+// The bot must put all buttons of a message into one row. An edit without buttons must contain no keyboard, so that
+// Telegram removes the existing keyboard. A draft must have at most one button, the stop button.
 func TestButtons(t *testing.T) {
 	t.Parallel()
 	b, last := record(t, `{"ok":true,"result":{"message_id":99}}`)
@@ -151,7 +151,8 @@ func TestAtMostHundredEntities(t *testing.T) {
 	}
 }
 
-// If Telegram reports success but returns no message id, Send succeeds. The bot can't edit this message later (F57).
+// If Telegram reports success but returns no message id, Send must succeed. The bot can't edit such a message later
+// (F57).
 func TestSuccessWithoutID(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"ok":true,"result":true}`, `{"ok":true}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":null}`} {
@@ -163,7 +164,7 @@ func TestSuccessWithoutID(t *testing.T) {
 	}
 }
 
-// If Telegram can't have created a given id, the bot's methods fail without a call of the API.
+// If a given message id has a form that Telegram never uses, the bot's methods must fail without a call of the API.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {

@@ -19,7 +19,8 @@ var (
 	group   = chat.Target{Chat: "-100200300", Kind: chat.Group}
 )
 
-// serve returns a bot. The function answer serves all calls of the bot; answer gets the name of the called method.
+// serve returns a bot whose API is the function answer. For each call of the bot, this function gets the name of the
+// API method.
 func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, method string)) *Bot {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +31,7 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, met
 	}))
 	t.Cleanup(server.Close)
 	b := newBot(t, Options{APIBase: server.URL})
-	t.Cleanup(b.Close) // runs before the server is closed, because closing waits for the bot's connections
+	t.Cleanup(b.Close) // b.Close runs before server.Close, which waits for the bot's connections
 	return b
 }
 

@@ -7,7 +7,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Adopt implements gateway.Adopter. Adopt records the message's id as known, because another process may have
+// Adopt implements gateway.Adopter. Adopt records the id of the message as a known id, because another process may have
 // received the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	b.ids.mu.Lock()
@@ -16,8 +16,8 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker. StandBy serves a process that only sends: StandBy requests the bot's name
-// regularly, while Run in the receiving process requests the name once at its start.
+// StandBy implements gateway.StandbyWorker. StandBy runs in a process that sends messages but receives none. StandBy
+// requests the bot's name regularly. (In the process that receives messages, Run requests the name once at its start.)
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	err := receiving.Probe(ctx, func(ctx context.Context) error {
 		_, err := b.self(ctx)

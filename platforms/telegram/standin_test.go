@@ -18,7 +18,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// The tests in this file run features that only Telegram has, against Telegram's stand-in.
+// The tests in this file check features that only Telegram has, with Telegram's stand-in.
 
 // inBubble runs a test in virtual time with a world and a connected adapter.
 func inBubble(t *testing.T, run func(t *testing.T, w *world, bot conformance.Adapter)) {
@@ -30,7 +30,7 @@ func inBubble(t *testing.T, run func(t *testing.T, w *world, bot conformance.Ada
 	})
 }
 
-// receive runs the adapter for a minute and returns the messages that it passed to accept.
+// receive runs the adapter for a minute and returns the messages that the adapter passed to the function accept.
 func receive(t *testing.T, bot conformance.Adapter) []chat.Inbound {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -84,8 +84,8 @@ func TestTopicIsAConversation(t *testing.T) {
 	})
 }
 
-// In a supergroup without topics, a reply has a thread id although it is not in a topic. The reply belongs to the
-// conversation of the whole group.
+// In a supergroup without topics, a reply has a thread id although it is not in a topic. The bot must treat such a
+// reply as a part of the conversation of the whole group.
 func TestReplyThreadIsNotAConversation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		receipt, err := bot.Send(t.Context(), w.Group(), chat.Outgoing{Text: "mine"})
@@ -127,7 +127,7 @@ func TestEntitiesArriveUnchanged(t *testing.T) {
 	})
 }
 
-// If a group has become a supergroup, the error of a call to the group contains the new id (F54).
+// If a group has become a supergroup, the error of a call to the group must contain the id of the supergroup (F54).
 func TestMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: -55, Text: "@" + username + " hello"})
@@ -141,7 +141,7 @@ func TestMigration(t *testing.T) {
 		if failure.Kind != chat.Moved || int64(w.number(string(failure.Moved))) != fresh {
 			t.Errorf("Send = %+v, want moved to %d", failure, fresh)
 		}
-		var told []chat.ChatID // only the two messages about the migration set this field
+		var told []chat.ChatID // the chat ids in the two messages about the migration
 		for _, in := range receive(t, bot) {
 			switch {
 			case in.Kind == chat.Migration:
@@ -157,14 +157,14 @@ func TestMigration(t *testing.T) {
 	})
 }
 
-// If two processes poll for the same bot, Run returns an error in the process that began first (F55).
+// If two processes poll for the same bot, Run must return an error in the process that began first (F55).
 func TestTwoPollers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		first := make(chan error, 1)
 		ignore := func(context.Context, chat.Inbound) error { return nil }
 		go func() { first <- bot.Run(t.Context(), chat.Resume{}, ignore) }()
 		synctest.Wait()
-		time.Sleep(time.Second) // by now, the first poll waits at Telegram's server
+		time.Sleep(time.Second) // wait until the first poll waits at Telegram's server
 		second, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		other := w.Connect(slog.New(slog.DiscardHandler), conformance.Proper)
@@ -178,8 +178,8 @@ func TestTwoPollers(t *testing.T) {
 	})
 }
 
-// If a response reports success without a message id, Send succeeds (F57). If the response breaks off, the outcome is
-// unknown (F13).
+// If a response reports success without a message id, Send must succeed (F57). If the response breaks off, Send must
+// report that the outcome is unknown (F13).
 func TestOddSuccesses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "sendMessage", Times: 1, Action: standin.ActNoMessageID})
@@ -198,7 +198,7 @@ func TestOddSuccesses(t *testing.T) {
 	})
 }
 
-// A restart of Telegram's server interrupts the poll, so Run ends. The next Run receives every message.
+// A restart of Telegram's server interrupts the poll, so Run ends. The next call of Run must receive every message.
 func TestPlatformRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		done := make(chan error, 1)
@@ -219,7 +219,8 @@ func TestPlatformRestart(t *testing.T) {
 	})
 }
 
-// The bot receives the caption of a document or a photo as the text of the message. A caption may also be a command.
+// The bot must receive the caption of a document or a photo as the text of the message. A caption may also be a
+// command.
 func TestMedia(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{User: privateID, Text: "/sum it up", Attachment: standin.Attachment{Media: "document", FileName: "a.pdf"}})
@@ -246,8 +247,8 @@ func TestMedia(t *testing.T) {
 	})
 }
 
-// If any message of an album mentions the bot, the whole album is for the bot. Each message of an album is marked:
-// more messages may follow.
+// If any message of an album mentions the bot, the bot must accept the whole album. For each message of an album, the
+// bot must report that more messages may follow.
 func TestAlbum(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		photos := []standin.Attachment{{Media: "photo", Content: []byte("one")}, {Media: "photo", Content: []byte("two")}}
@@ -273,8 +274,8 @@ func TestAlbum(t *testing.T) {
 	})
 }
 
-// If Telegram refuses to give a file to bots, Fetch reports the file as too large. If the URL of a file has expired,
-// the bot requests a new URL.
+// If Telegram does not offer a file to bots because of its size, Fetch must report the file as too large. If the URL of
+// a file has expired, the bot must request a new URL.
 func TestFetchFromPlatform(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "video", Content: []byte("short"), FileSize: 21 << 20}})
@@ -297,8 +298,8 @@ func TestFetchFromPlatform(t *testing.T) {
 	})
 }
 
-// If an admin has never written to the bot, the bot can't set a menu for this admin. SetCommands then reports no
-// error, and sets the menu of the other admins.
+// If an admin has never written to the bot, the bot can't set a menu for this admin. SetCommands must report no error
+// for such an admin, and must set the menu of the other admins.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)
@@ -312,7 +313,8 @@ func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	})
 }
 
-// The bot ignores messages that are addressed to other bots. The bot marks messages that other bots wrote.
+// The bot must ignore messages that are addressed to other bots. For a message that another bot wrote, it must report
+// that the sender is a bot.
 func TestOtherBots(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})

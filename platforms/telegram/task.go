@@ -2,7 +2,7 @@ package telegram
 
 import "strings"
 
-// maxTaskDepth is the maximum nesting depth of task lists. telex shows deeper items at this depth.
+// maxTaskDepth is the maximum nesting depth of task lists. telex shows items of deeper task lists at this depth.
 // https://core.telegram.org/bots/api#rich-message-limits
 const maxTaskDepth = 4
 
@@ -13,10 +13,10 @@ type task struct {
 	text   any
 }
 
-// tasks returns the task list that begins at a line, and the offset after the list. If a line below a task is
-// indented, it belongs to the task.
+// tasks returns the task list that begins at a line, and the offset after the list. A line that follows a task and is
+// indented more than the task belongs to the task.
 func (w *blockWriter) tasks(at, to int) (list []task, next int) {
-	start := 0 // where the text of the last task begins
+	start := 0 // offset at which the text of the last task begins
 	end := func(at int) {
 		if n := len(list); n > 0 {
 			text := strings.TrimSpace(w.text[start:at])
@@ -48,7 +48,7 @@ func (w *blockWriter) tasks(at, to int) (list []task, next int) {
 	return list, next
 }
 
-// beginsBlock reports whether a line begins a separate block.
+// beginsBlock reports whether a line begins a block that is not part of the task list.
 func (w *blockWriter) beginsBlock(at, first int) bool {
 	for _, kind := range []string{kindPre, kindQuote, kindHeading} {
 		if _, ok := w.find(kind, at, first); ok {
@@ -58,8 +58,8 @@ func (w *blockWriter) beginsBlock(at, first int) bool {
 	return false
 }
 
-// taskList converts tasks to a list block. Tasks with more indentation than the task above them become a list inside
-// the item of that task.
+// taskList converts tasks to a list block. Tasks that are indented more than the preceding task become a list inside
+// the item of the preceding task.
 func taskList(tasks []task, depth int) richBlock {
 	out := richBlock{Type: "list"}
 	for len(tasks) > 0 {
