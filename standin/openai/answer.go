@@ -133,8 +133,8 @@ func essay(question string) string {
 	}
 	page, err := texts.ReadFile("texts/" + name + ".md")
 	if err != nil {
-		// The files are compiled in, so only a misspelt name can fail here. The tests read all of these files, so they find
-		// such a name.
+		// The files are compiled in, so only a misspelt name can fail here. The tests read all compiled-in files, so they
+		// find a misspelt name.
 		panic("openai: " + err.Error())
 	}
 	line := clip(strings.Join(strings.Fields(question), " "), 160)
