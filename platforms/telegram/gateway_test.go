@@ -144,8 +144,8 @@ func words(n int) string {
 	return strings.Join(list, " ")
 }
 
-// An answer is shown as a draft. The draft grows, and the bot renews it before it expires. In the end, the chat
-// contains the answer once (D2). If the server does not support drafts, the bot edits messages instead.
+// The bot must show a growing answer as a draft, and must renew the draft before the draft expires. In the end, the
+// chat must contain the answer once (D2). If the server does not support drafts, the bot must edit messages instead.
 func TestDraftsEndToEnd(t *testing.T) {
 	for name, old := range map[string]bool{"drafts": false, "an old server": true} {
 		t.Run(name, func(t *testing.T) {

@@ -332,8 +332,8 @@ func FuzzRichContent(f *testing.F) {
 	})
 }
 
-// Whatever a growing text contains, no message that the dialect makes of it may have more UTF-16 code units than the
-// limit.
+// Whatever a growing text contains, no message that the dialect makes of this text may have more UTF-16 code units than
+// the limit.
 func TestRichLength(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

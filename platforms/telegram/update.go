@@ -12,8 +12,9 @@ import (
 )
 
 // update holds the fields of an update that telex uses. telex does not use the library's structs for messages, which
-// date from 2021 and lack topics (ADR 13). If Telegram changed the type of one field, the library would fail to
-// decode the whole message. Other updates, such as my_chat_member, contain nothing that the bot could answer.
+// date from 2021 and lack topics (ADR 13). If Telegram changed the type of one field of a message, the library would
+// fail to decode the whole message. All other kinds of updates, such as my_chat_member, contain nothing that the bot
+// could answer.
 type update struct {
 	ID       int        `json:"update_id"`
 	Message  *incoming  `json:"message"`
@@ -22,7 +23,7 @@ type update struct {
 	Stopped  *stopPress `json:"stopped_message_generation"`
 }
 
-// incoming holds those fields of a message that telex uses, and those of the message to which it replies.
+// incoming holds those fields that telex uses of a message, and of the message to which this message replies.
 type incoming struct {
 	baseMessage
 	ReplyTo  lenient[baseMessage]   `json:"reply_to_message"`
@@ -33,13 +34,13 @@ type incoming struct {
 // baseMessage holds the fields that telex uses in every message.
 type baseMessage struct {
 	ID         int            `json:"message_id"`
-	Album      string         `json:"media_group_id"` // equal in all messages of an album
+	Album      string         `json:"media_group_id"` // the id of the album, which is equal in all messages of the album
 	Date       int64          `json:"date"`           // Unix seconds
 	Chat       *tgbotapi.Chat `json:"chat"`
 	Thread     int            `json:"message_thread_id"` // the topic if InTopic is true; plain replies have this field too
 	InTopic    bool           `json:"is_topic_message"`
 	From       *tgbotapi.User `json:"from"`
-	SenderChat *tgbotapi.Chat `json:"sender_chat"` // the sender, if it is an anonymous administrator or a channel
+	SenderChat *tgbotapi.Chat `json:"sender_chat"` // the sender, if the sender is an anonymous administrator or a channel
 	Forwarded  bool           `json:"is_automatic_forward"`
 	ViaBot     *tgbotapi.User `json:"via_bot"`
 
@@ -62,14 +63,14 @@ type media struct {
 	Audio     *mediaFile  `json:"audio"`
 	Video     *mediaFile  `json:"video"`
 	VideoNote *mediaFile  `json:"video_note"`
-	Animation *mediaFile  `json:"animation"` // Document contains the same file
+	Animation *mediaFile  `json:"animation"` // the field Document contains the same file
 	Sticker   *sticker    `json:"sticker"`
 	unreadable
 }
 
-// unreadable holds content that a bot can't read. Only the presence of the fields matters.
+// unreadable holds content that a bot can't read. telex only checks which of these fields are present.
 type unreadable struct {
-	Venue     any `json:"venue"` // Location contains the same place
+	Venue     any `json:"venue"` // the field Location contains the same place
 	Location  any `json:"location"`
 	Contact   any `json:"contact"`
 	Poll      any `json:"poll"`
@@ -115,8 +116,8 @@ type sticker struct {
 var errNoChat = errors.New("the message has no chat or no id")
 
 // decode converts an update to a message for the bot. If the message belongs to an album, decode also returns the
-// album. found is false if the bot ignores the update. Errors contain nothing of the message's text. decode recovers
-// from panics and returns an error instead.
+// album. The result found is false if the bot ignores the update. The errors of decode contain nothing of the message's
+// text. decode recovers from panics and returns an error instead.
 func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album string, found bool, err error) {
 	defer receiving.Recover("decode update", &err)
 	u, err := receiving.Decode[update](raw)

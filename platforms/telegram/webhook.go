@@ -23,9 +23,9 @@ func hasWebhook(err error) bool {
 	return failure.Kind == chat.Conflict && hasDescription(failure, "webhook")
 }
 
-// removeWebhook deletes the bot's webhook. Telegram keeps the updates that wait for delivery. A Bot deletes a webhook
-// only once, because two programs could otherwise replace each other's setting forever. removeWebhook returns false
-// if the webhook still exists.
+// removeWebhook deletes the bot's webhook. After the deletion, Telegram keeps the updates that wait for delivery. A Bot
+// deletes a webhook only once, because two programs could otherwise undo each other's setting forever. removeWebhook
+// returns false if the webhook still exists.
 func (b *Bot) removeWebhook(ctx context.Context) bool {
 	if b.webhookRemoved {
 		return false
@@ -43,7 +43,7 @@ func (b *Bot) removeWebhook(ctx context.Context) bool {
 }
 
 // webhookHost returns the host in the webhook's URL, or "" if the host is unknown. webhookHost omits the rest of the
-// URL, which may be secret.
+// webhook's URL, which may be secret.
 func (b *Bot) webhookHost(ctx context.Context) string {
 	info, err := b.webhookInfo(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (b *Bot) webhookHost(ctx context.Context) string {
 	return u.Hostname()
 }
 
-// webhookInfo asks Telegram for the state of the webhook. https://core.telegram.org/bots/api#webhookinfo
+// webhookInfo requests the state of the webhook from Telegram. https://core.telegram.org/bots/api#webhookinfo
 func (b *Bot) webhookInfo(ctx context.Context) (info tgbotapi.WebhookInfo, err error) {
 	result, err := b.call(ctx, "getWebhookInfo", nil)
 	if err != nil {

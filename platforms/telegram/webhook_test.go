@@ -28,9 +28,10 @@ func (w *world) setWebhook(t *testing.T, address string) {
 	_ = resp.Body.Close()
 }
 
-// A webhook prevents polling, so the bot deletes it; Telegram keeps the waiting updates. The log reports the deletion,
-// but not the path of the URL, which may be a secret. If another program sets the webhook again, the bot does not
-// delete it again, because the two programs would otherwise repeat this forever.
+// A webhook prevents polling, so a bot that polls must delete the webhook. Telegram keeps the waiting updates. The log
+// must report the deletion, but not the path of the webhook's URL, which may be a secret. If another program sets the
+// webhook again, the bot must not delete the webhook again, because the two programs could otherwise undo each other's
+// setting forever.
 func TestWebhookIsDeletedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		var logged conformance.Log
@@ -53,7 +54,7 @@ func TestWebhookIsDeletedOnce(t *testing.T) {
 	})
 }
 
-// If the deletion of the webhook fails, the next Run tries again.
+// If the deletion of the webhook fails, the next call of Run must try again.
 func TestWebhookIsNotDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.setWebhook(t, "https://hook.example.org")

@@ -26,8 +26,8 @@ func CleanSource(s string) string {
 	return strings.Join(lines, "\t")
 }
 
-// harmful reports whether r could control a terminal or change the direction of the text. C1 counts too: terminals that
-// don't use UTF-8 interpret its bytes as control characters.
+// harmful reports whether r could control a terminal or change the direction of the text. The control characters of C1
+// are harmful too, because terminals that don't use UTF-8 interpret their bytes as control characters.
 func harmful(r rune) bool {
 	switch {
 	case r == '\n':

@@ -15,7 +15,8 @@ type Client struct {
 	writing sync.Mutex
 }
 
-// ErrClosed means that the connection has ended. The error includes the hub's reason, if any.
+// ErrClosed means that the connection has ended. An error that wraps ErrClosed includes the reason that the hub gave,
+// if any.
 var ErrClosed = errors.New("the connection has ended")
 
 // RefusedError says why a hub refused a client.
@@ -24,9 +25,9 @@ type RefusedError struct{ Reason string }
 // Error returns the hub's reason for the refusal.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Attach asks the hub at the other end of conn to attach a client, and blocks until the hub answers. The caller can end
-// the wait by closing conn. If Attach fails, it closes conn. If the hub refuses the client, the error is a
-// [RefusedError].
+// Attach asks the hub at the other end of conn to attach a client, and blocks until the hub answers. The caller can
+// make Attach return earlier by closing conn. If Attach fails, it closes conn. If the hub refuses the client, the error
+// is a [RefusedError].
 func Attach(conn net.Conn, hello Hello) (*Client, Welcome, error) {
 	c := &Client{conn: conn, frames: newReader(conn)}
 	w, err := c.attach(hello)
@@ -60,8 +61,8 @@ func (c *Client) Say(id, text string, files ...File) error {
 	return c.write(Frame{Input: &Input{ID: id, Text: text, Files: files}})
 }
 
-// Ask is like Say, but the client sends no further input until the answer is complete. The bot asks such a client no
-// questions, because the client could not send the person's reply.
+// Ask is like Say, but the client sends no further input until the answer is complete. The bot asks a client that has
+// called Ask no questions, because the client could not send the person's reply.
 func (c *Client) Ask(in Input) error {
 	in.Last = true
 	return c.write(Frame{Input: &in})
@@ -80,7 +81,7 @@ func (c *Client) write(f Frame) error {
 	return err
 }
 
-// Next blocks until the hub sends the next frame, and returns the frame. If the connection has ended, Next returns an
+// Next blocks until the hub sends the next frame, and returns this frame. If the connection has ended, Next returns an
 // error that wraps ErrClosed.
 func (c *Client) Next() (Frame, error) {
 	f, err := c.frames.next()
@@ -95,5 +96,6 @@ func (c *Client) Next() (Frame, error) {
 	return f, nil
 }
 
-// Close closes the connection. A call of Next that is blocked then returns an error.
+// Close closes the connection. If a call of Next is blocked, the call returns an error when Close closes the
+// connection.
 func (c *Client) Close() error { return c.conn.Close() }

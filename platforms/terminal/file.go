@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// hold adds the files of an input to the message that the hub passes on. The hub keeps the files in memory until the
-// message is answered or the client disconnects.
+// hold adds the files of an input to the message that the hub passes on. The hub keeps the files of an input in memory
+// until the message is answered or the client disconnects.
 func (h *Hub) hold(c *attachedClient, m *chat.Inbound, files []File) error {
 	if len(files) == 0 {
 		return nil
@@ -44,8 +44,8 @@ func sizeOf(files []File) int {
 	return size
 }
 
-// Fetch implements gateway.Fetcher. If the client that sent the file has disconnected, or the process has restarted,
-// the file is no longer available.
+// Fetch implements gateway.Fetcher. Fetch fails if the client that sent the file has disconnected or the process has
+// restarted, because the file is then no longer available.
 func (h *Hub) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &chat.SendError{Kind: chat.Temporary, Err: err}

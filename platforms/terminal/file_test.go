@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The gateway can fetch the files of an input until the input is answered or the client disconnects.
+// The gateway must be able to fetch the files of an input until the input is answered or the client disconnects.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -56,7 +56,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// If a client sends more files than the hub's limits allow, the hub refuses the input and tells the client the reason.
+// If a client sends more files than the hub's limits allow, the hub must refuse the input and tell the client the
+// reason.
 func TestTooManyFiles(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -9,18 +9,18 @@ import (
 	"io"
 )
 
-// Version is the version of the protocol. A hub refuses clients with another version. The client and the daemon are the
-// same program. If the versions of client and daemon differ, the daemon was not restarted after an update, and the
-// hub's refusal tells the person to restart the daemon.
+// Version is the version of the protocol. A hub refuses a client that uses another version of the protocol. The client
+// and the daemon are the same program. If the versions of client and daemon differ, the daemon was not restarted after
+// an update, and the hub's refusal tells the person to restart the daemon.
 //
-// Hub and client ignore unknown fields, so version 1 could get further fields later. An older program of version 1 does
-// not send these fields: Hello.Client and Welcome.Once for reconnecting clients, Line.ID, Welcome.Commands,
-// Welcome.Config, Input.Files and Welcome.Files.
+// Hub and client ignore unknown fields, so that version 1 can get further fields later. An older program of version 1
+// does not send the following fields: Hello.Client and Welcome.Once for reconnecting clients, Line.ID,
+// Welcome.Commands, Welcome.Config, Input.Files and Welcome.Files.
 const Version = 1
 
-// maxFrame is the length in bytes of the longest line that hub and client accept. A line of this length can contain the
-// longest message both as text and as Markdown source. maxFrame also includes the files of an input, which the base64
-// encoding makes a third longer.
+// maxFrame is the length in bytes of the longest line that hub and client accept. A line of maxFrame bytes can contain
+// the longest message both as text and as Markdown source. maxFrame also includes the files of an input, which the
+// base64 encoding makes a third longer.
 const maxFrame = 4<<20 + MaxFiles*4/3
 
 // These errors report an invalid frame.
@@ -32,11 +32,11 @@ var (
 // Frame is one line of the protocol. Exactly one field of a Frame is set. A client first sends Hello. The hub answers
 // with Welcome, or answers with Refused and closes the connection.
 type Frame struct {
-	Hello *Hello `json:"hello,omitempty"` // clients send Hello, Input and Stop
+	Hello *Hello `json:"hello,omitempty"` // Hello, Input and Stop are the frames that clients send
 	Input *Input `json:"input,omitempty"`
 	Stop  *Stop  `json:"stop,omitempty"`
 
-	Welcome *Welcome `json:"welcome,omitempty"` // the hub sends Welcome and all following frames
+	Welcome *Welcome `json:"welcome,omitempty"` // Welcome and all following fields are frames that the hub sends
 	Refused *Refused `json:"refused,omitempty"`
 	Message *Message `json:"message,omitempty"`
 	Deleted *Deleted `json:"deleted,omitempty"`
@@ -55,8 +55,8 @@ type Hello struct {
 }
 
 // Input is a text that the person typed, with the attached files. The client chooses the ID, and the hub's Done
-// contains the same ID. A client with a name uses an ID again only to repeat an input on another connection. If the
-// gateway has already answered a repeated input, the hub sends Done immediately.
+// contains the same ID. A client with a name uses the ID of an input again only to repeat this input on another
+// connection. If the gateway has already answered a repeated input, the hub sends Done immediately.
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -64,7 +64,7 @@ type Input struct {
 	// Piped says that the client read the text from its standard input, which was not a terminal. No person typed such a
 	// text, so the text lacks the asker's authority.
 	Piped bool   `json:"piped,omitempty"`
-	Files []File `json:"files,omitempty"` // files that the person attached; at most MaxFiles bytes together
+	Files []File `json:"files,omitempty"` // files that the person attached; together at most MaxFiles bytes
 }
 
 // File is an attached file. The client, not the daemon, reads the file, so the permissions of the person at the
@@ -77,13 +77,13 @@ type File struct {
 // Stop stops the answer that is being written.
 type Stop struct{}
 
-// Welcome tells the client that the hub has attached it to the session.
+// Welcome tells a client that the hub has attached the client to the session.
 type Welcome struct {
 	Version int    `json:"version"`
 	Model   string `json:"model,omitempty"`   // name of the model; empty: unknown
 	Config  string `json:"config,omitempty"`  // path of the configuration file; empty: unknown
 	History []Line `json:"history,omitempty"` // the last messages, oldest first
-	// Commands are the names of the commands, without the slash.
+	// Commands are the names of the chat commands, without the slash.
 	Commands []string `json:"commands,omitempty"`
 	Files    bool     `json:"files,omitempty"` // the hub accepts files
 	Once     bool     `json:"once,omitempty"`  // telex accepts an input only once, even if a named client repeats it
@@ -96,7 +96,7 @@ type Line struct {
 	ID   string `json:"id,omitempty"` // id of the bot's message, or of its first message if the answer has several; empty: unknown
 }
 
-// Refused tells the client why the hub did not attach it to the session.
+// Refused tells a client why the hub did not attach the client to the session.
 type Refused struct {
 	Reason string `json:"reason"`
 }
@@ -105,11 +105,11 @@ type Refused struct {
 // dot.
 type Message struct {
 	ID     string `json:"id"`
-	Answer string `json:"answer,omitempty"` // id of the input, if this is the first message of its answer; otherwise empty
-	Text   string `json:"text"`             // in the client's dialect, without cursor
-	Source string `json:"source,omitempty"` // the model's Markdown, without the note
+	Answer string `json:"answer,omitempty"` // for the first message of an answer: id of the answered input; otherwise empty
+	Text   string `json:"text"`             // text of the message in the client's dialect, without cursor
+	Source string `json:"source,omitempty"` // Markdown that the model wrote, without the note
 	Note   string `json:"note,omitempty"`   // the last line of Text, if telex wrote this line instead of the model
-	Cursor string `json:"cursor,omitempty"` // shown after Text while the message grows
+	Cursor string `json:"cursor,omitempty"` // cursor that the client shows after Text while the message grows
 	Live   bool   `json:"live,omitempty"`   // the message will still change
 }
 
@@ -155,7 +155,8 @@ func newReader(r io.Reader) reader {
 	return reader{lines}
 }
 
-// next blocks until the next frame arrives, and returns the frame. At the end of the connection, next returns io.EOF.
+// The method next blocks until the next frame arrives, and returns this frame. At the end of the connection, the method
+// returns io.EOF.
 func (r reader) next() (Frame, error) {
 	if !r.lines.Scan() {
 		switch err := r.lines.Err(); {
@@ -169,8 +170,8 @@ func (r reader) next() (Frame, error) {
 	return decodeFrame(r.lines.Bytes())
 }
 
-// decodeFrame decodes a line. decodeFrame ignores unknown fields, but returns an error for a frame of an unknown kind,
-// because ignoring such a frame could lose content.
+// decodeFrame decodes one line of the protocol to a frame. decodeFrame ignores unknown fields, but returns an error for
+// a frame of an unknown kind, because ignoring such a frame could lose content.
 func decodeFrame(line []byte) (Frame, error) {
 	var f Frame
 	if err := json.Unmarshal(line, &f); err != nil {

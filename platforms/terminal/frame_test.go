@@ -60,8 +60,8 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// decodeFrame decodes any line to exactly one kind of frame, or returns an error. If a decoded frame is encoded and
-// decoded again, the result is the same frame.
+// For any line, decodeFrame must return a frame of exactly one kind, or an error. If a decoded frame is encoded and
+// decoded again, the result must be the same frame.
 func FuzzFrame(f *testing.F) {
 	for _, line := range []string{`{"hello":{"version":1,"session":"main"}}`, `{"input":{"id":"1","text":"\ud800"}}`, `{"stop":{}}`, `{}`, "\x00"} {
 		f.Add([]byte(line))

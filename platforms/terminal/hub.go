@@ -20,11 +20,12 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Endpoint is the name of the terminal's endpoint. An operator can't give this name to a platform, because the
-// configuration section streaming uses the name as a key for the terminal.
+// Endpoint is the name of the terminal's endpoint. An operator can't give this name to a platform, because the section
+// streaming of the configuration uses this name as the key of the terminal's settings.
 const Endpoint chat.EndpointID = "cli"
 
-// operator is the person at a terminal: anybody who may start the program or reach the daemon's socket.
+// operator is the user id of the person at a terminal. This person is anybody who may start the program or connect to
+// the daemon's socket.
 const operator chat.UserID = "operator"
 
 // HubOptions configures a Hub.
@@ -33,7 +34,7 @@ type HubOptions struct {
 	// History returns the last messages of a session, oldest first. If History is nil, clients show no earlier
 	// messages.
 	History func(ctx context.Context, session string) ([]Line, error)
-	Model   string // name of the model, which clients show; empty: they show no name
+	Model   string // name of the model, which clients show; empty: clients show no name
 	// Config is the path of the configuration file. The hub sends this path to clients.
 	Config string
 	// Commands are the names of the chat commands. Clients complete these names when the person presses Tab.
@@ -45,13 +46,13 @@ type HubOptions struct {
 // clients. The daemon calls Serve with the connection of each client.
 type Hub struct {
 	options  atomic.Pointer[HubOptions]
-	opened   chan struct{} // closed when Run has begun
+	opened   chan struct{} // closed when the method Run has begun
 	open     func()        // closes opened
 	waitOver chan struct{} // closed when the wait for clients of an earlier process is over
 	endWait  func()        // closes waitOver
 
 	mu      sync.Mutex
-	accept  func(context.Context, chat.Inbound) error // before and after Run: nil
+	accept  func(context.Context, chat.Inbound) error // the accept function of the running call of Run; otherwise nil
 	clients map[chat.ChatID]*attachedClient
 	arrived map[chat.ChatID]chan struct{} // each channel is closed when a client has been attached to the session
 }
@@ -62,7 +63,7 @@ type attachedClient struct {
 	name    string // empty: the client has no name
 	dialect Dialect
 	inputs  map[chat.MessageID]string // ids that the client gave to its unanswered inputs
-	files   map[chat.MessageID][]File // files of the unanswered inputs
+	files   map[chat.MessageID][]File // files of the client's unanswered inputs
 }
 
 // NewHub returns a hub without clients.
@@ -90,8 +91,9 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform. Dialect returns the dialect of the attached client. If no client is attached,
-// Dialect returns the most common dialect, because a client that reconnects later probably has this dialect.
+// Dialect implements gateway.Platform. Dialect returns the dialect of the attached client. If no client is attached to
+// the session, Dialect returns the most common dialect, because a client that reconnects later probably has this
+// dialect.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,14 +103,14 @@ func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Colour: true}
 }
 
-// Run implements gateway.Platform. Until ctx ends, the hub passes input to accept. Run needs no resume cursor, because
-// clients repeat inputs that accept has not accepted.
+// Run implements gateway.Platform. While Run runs, the hub passes the inputs of clients to the function accept. Run
+// needs no resume cursor, because clients repeat inputs that accept has not accepted.
 func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	h.mu.Lock()
 	h.accept = accept
 	h.mu.Unlock()
 	h.open()
-	defer time.AfterFunc(returnsIn, h.endWait).Stop() //nolint:forbidigo // clients of an earlier process need time to reconnect.
+	defer time.AfterFunc(returnsIn, h.endWait).Stop() //nolint:forbidigo // stop the wait when clients have had time to reconnect.
 	defer h.endWait()
 	<-ctx.Done()
 	h.mu.Lock()
@@ -135,7 +137,7 @@ func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 }
 
 // await waits for a client of an earlier process to reconnect to a session. await returns immediately if a client of
-// the session has already attached to this process, or if this process has received for longer than returnsIn.
+// the session has already attached to this process, or if this process has received input for longer than returnsIn.
 func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	h.mu.Lock()
 	came := h.arrival(to.Chat)
@@ -152,7 +154,7 @@ func (h *Hub) await(ctx context.Context, to chat.Target) error {
 }
 
 // arrival returns a channel that is closed when a client has been attached to a session, or when the wait for old
-// clients is over. The caller of arrival holds mu.
+// clients is over. The caller of arrival must hold mu.
 func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 	select {
 	case <-h.waitOver:
@@ -165,8 +167,8 @@ func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 	return h.arrived[session]
 }
 
-// show sends the newest state of a message to the client that is attached to the session. If there is no client, show
-// does nothing.
+// show sends the newest state of a message to the client that is attached to the session. If no client is attached to
+// the session, show does nothing.
 func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 	shown := Message{ID: string(ref.ID), Text: m.Text, Source: m.Source, Note: m.Note, Live: m.Preview}
 	cursor := h.options.Load().Cursor
@@ -243,7 +245,7 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckSession returns an error if a name is not valid for a session.
+// CheckSession returns an error if the name can't be the name of a session.
 func CheckSession(name string) error {
 	if !sessionName.MatchString(name) {
 		return fmt.Errorf("%q is not a session name: 1 to 64 of the characters a-z, A-Z, 0-9, dot, _ and -", name)
@@ -251,7 +253,8 @@ func CheckSession(name string) error {
 	return nil
 }
 
-// These errors are the reasons for which the hub refuses an input. The person sees the text of the error.
+// These errors are the reasons for which the hub refuses an input. The person at the terminal sees the text of the
+// error.
 var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
 	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
@@ -259,7 +262,7 @@ var (
 	errNotReceiving = errors.New("telex takes nothing just now: it stops, or it can't reach its database")
 )
 
-// take passes a client's input to the gateway, and returns when the gateway has stored the input.
+// The method take passes a client's input to the gateway, and returns when the gateway has stored the input.
 func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, in Input) error {
 	text := strings.TrimSpace(in.Text)
 	switch {
@@ -295,7 +298,8 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, 
 	return accept(ctx, m)
 }
 
-// attach makes c the client of its session. If the session already has a client, attach returns false.
+// attach makes the client c the attached client of the session. If the session already has a client, attach returns
+// false.
 func (h *Hub) attach(session chat.ChatID, c *attachedClient) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

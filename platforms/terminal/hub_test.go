@@ -34,7 +34,7 @@ type scene struct {
 	ctx     context.Context //nolint:containedctx // the lifetime of the scene
 	end     context.CancelFunc
 	heard   chan chat.Inbound
-	broken  bool // accept returns an error
+	broken  bool // the accept function returns an error
 	serving sync.WaitGroup
 	served  chan error
 }
@@ -121,7 +121,7 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m := s.next(c).Message; m == nil || *m != (Message{ID: string(ref.ID), Text: "a b ▌", Note: "n"}) {
-		t.Errorf("final is %+v", m) // in a final message, the cursor character is a part of the model's text
+		t.Errorf("final is %+v", m) // the message is final, so the cursor character is a part of the model's text
 	}
 	if err := s.hub.Typing(t.Context(), to); err != nil || s.next(c).Typing == nil {
 		t.Errorf("typing is not shown: %v", err)
@@ -141,7 +141,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// Some texts look like a command but are none. The hub passes them on unchanged.
+// Some texts look like a command but are not commands. The hub must pass on such texts unchanged.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -217,7 +217,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 	if err := <-s.served; !errors.Is(err, errFrame) {
 		t.Errorf("Serve = %v, want %v", err, errFrame)
 	}
-	// After a client has disconnected, another client can attach to the session.
+	// After a client has disconnected, another client must be able to attach to the session.
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,8 @@ func TestClientsThatAreRefused(t *testing.T) {
 	s.attach("main")
 }
 
-// If no client is attached, every call succeeds, even an edit of a message that an earlier process sent.
+// If no client is attached to a session, every call for the session must succeed, even an edit of a message that an
+// earlier process sent.
 func TestNobodyAttached(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -276,8 +277,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A slow terminal gets only the newest state of each message. If a terminal reads nothing at all, the hub disconnects
-// it. No call of the gateway waits for a terminal.
+// A slow terminal must get only the newest state of each message. If a terminal reads nothing at all, the hub must
+// disconnect the terminal. No call of the gateway may wait for a terminal.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	o := newOutbox()
@@ -308,9 +309,10 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// After a restart, the gateway's calls for a session wait until the session's client reconnects. The client then gets
-// messages with the same ids as before. If the client repeats an input, the hub passes it on with the same message id,
-// by which the gateway recognizes the repetition. If no client reconnects, the calls wait only for a short time.
+// After a restart, the gateway's calls for a session must wait until the session's client reconnects. The client must
+// get messages with the same ids as before the restart. If the client repeats an input, the hub passes it on with the
+// same message id, by which the gateway recognizes the repetition. If no client reconnects, the gateway's calls may
+// wait only for a short time.
 func TestClientComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -374,7 +376,8 @@ func TestClientComesBack(t *testing.T) {
 	})
 }
 
-// If messages arrive while the hub prepares the frame Welcome, the client gets them after this frame.
+// If messages arrive while the hub prepares the frame Welcome, the client must get these messages after the frame
+// Welcome.
 func TestWelcomeComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -390,7 +393,7 @@ func TestWelcomeComesFirst(t *testing.T) {
 	}
 }
 
-// When the hub ends, the client first gets all frames that were waiting, and then the frame Closed.
+// When the hub ends, the client must first get all frames that were waiting, and then the frame Closed.
 func TestHubEnds(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -408,7 +411,7 @@ func TestHubEnds(t *testing.T) {
 	}
 }
 
-// If a client says that it read the text from a pipe, the hub does not mark the text as typed by a person.
+// If a client says that it read the text from a pipe, the hub must not mark the text as typed by a person.
 func TestAPipeIsNotTyped(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -12,18 +12,19 @@ const (
 	editInterval = 100 * time.Millisecond
 	// typingFor is how long a client shows that the bot is working.
 	typingFor = 5 * time.Second
-	// keyFor is how long the gateway may repeat a create with the same key. The hub uses the key as the message's id. A
-	// repeated create therefore shows no second message, even if the client was attached to an earlier process.
+	// keyFor is how long the gateway may repeat a create call with the same idempotency key. The hub uses the idempotency
+	// key as the message's id. A repeated create call therefore shows no second message, even if the client was attached
+	// to an earlier process.
 	keyFor = 24 * time.Hour
-	// returnsIn is how long a new process waits for clients of an earlier one. Clients try to reconnect at shorter
-	// intervals. A call that shows a preview may block for returnsIn.
+	// returnsIn is how long a new process waits for clients of an earlier process to reconnect. The time between a
+	// client's attempts to reconnect is shorter than returnsIn. A call that shows a preview may block for up to returnsIn.
 	returnsIn = 10 * time.Second
 	// MaxInput is the maximum length of an input in bytes.
 	MaxInput = 64 << 10
 	// MaxFiles is the maximum total size in bytes of the files of one input.
 	MaxFiles = 12 << 20
-	// maxHeld is the maximum total size in bytes of the files that a hub keeps for one client. The hub keeps the files
-	// of all unanswered inputs.
+	// maxHeld is the maximum total size in bytes of the files that a hub keeps for one client. The hub keeps the files of
+	// an input until the input is answered.
 	maxHeld = 32 << 20
 	// maxAttached is the maximum number of files of an input.
 	maxAttached = 10
@@ -33,6 +34,6 @@ const (
 
 // These constants are timeouts for the connection to a client.
 const (
-	helloTimeout = 10 * time.Second // from the connection to the client's first frame
+	helloTimeout = 10 * time.Second // maximum time from the connection to the client's first frame
 	writeTimeout = 10 * time.Second // for one frame
 )

@@ -6,25 +6,27 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many frames may wait for a client. If more frames wait, the hub disconnects the client. A waiting
-// message counts only once, however often it changes, so only a client that reads nothing has more waiting frames.
+// maxWaiting is the maximum number of frames that wait for a client. If more frames wait, the hub disconnects the
+// client. Only a client that reads nothing reaches this maximum, because a waiting message counts only once, however
+// often the message changes.
 const maxWaiting = 1000
 
 // errSlow means that a client does not read the frames that the hub sends.
 var errSlow = errors.New("the terminal does not keep up")
 
-// outbox is the queue of frames that the hub will send to a client. Among the methods of outbox, only take blocks.
+// outbox is the queue of frames that the hub will send to a client. Of the methods of outbox, only the method take
+// blocks.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []Frame
-	err     error         // why the outbox accepts no more frames
-	changed chan struct{} // capacity 1: receives a value when frames or err change
+	err     error         // reason why the outbox accepts no more frames; nil: it accepts frames
+	changed chan struct{} // capacity 1: receives a value when the field frames or err changes
 }
 
 func newOutbox() *outbox { return &outbox{changed: make(chan struct{}, 1)} }
 
-// put adds a frame to the queue. If an older state of the same message still waits in the queue, the new state
-// replaces it.
+// put adds a frame to the queue. If an older state of the same message still waits in the queue, the new state replaces
+// the older state.
 func (o *outbox) put(f Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,8 +47,8 @@ func (o *outbox) put(f Frame) {
 	}
 }
 
-// end makes the outbox accept no more frames. take then returns the frames that still wait, and after them the error
-// err.
+// end makes the outbox accept no more frames. After this call, the method take returns the frames that still wait, and
+// finally the error err.
 func (o *outbox) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -56,8 +58,8 @@ func (o *outbox) end(err error) {
 	}
 }
 
-// take removes the oldest frame and returns it. If the queue is empty, take blocks until put adds a frame or the outbox
-// has ended.
+// The method take removes the oldest frame from the queue and returns the frame. If the queue is empty, the method
+// blocks until put adds a frame or the outbox has ended.
 func (o *outbox) take() (Frame, error) {
 	for {
 		f, ok, err := o.first()

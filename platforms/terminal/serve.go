@@ -16,9 +16,9 @@ import (
 // errDetached means that a client has disconnected.
 var errDetached = errors.New("the client has left")
 
-// Serve serves one client until the client disconnects, or until the hub refuses it or finds it too slow. If ctx ends,
-// Serve sends the frame Closed to the client and returns. Serve always closes conn. Serve returns nil if the client
-// disconnects.
+// Serve serves one client until the client disconnects, or until the hub refuses the client or finds it too slow. If
+// ctx ends, Serve sends the frame Closed to the client and returns. Serve always closes conn. Serve returns nil if the
+// client disconnects.
 func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	defer func() { _ = conn.Close() }() // Close fails only if the connection is already closed
 	frames := newReader(conn)
@@ -42,7 +42,7 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	writing.Go(func() {
-		defer func() { _ = conn.Close() }() // makes the blocked read in listen return
+		defer func() { _ = conn.Close() }() // closing conn makes the blocked read in listen return
 		send(conn, c.out)
 	})
 	stop := context.AfterFunc(ctx, func() {
@@ -62,7 +62,7 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 	f, err := frames.next()
 	switch {
 	case ctx.Err() != nil, errors.Is(err, io.EOF):
-		return nil, nil //nolint:nilnil // the client disconnected, which is no error
+		return nil, nil //nolint:nilnil // the client disconnected, which is not an error
 	case err != nil:
 		return nil, fmt.Errorf("attach a terminal: %w", err)
 	case f.Hello == nil:
@@ -125,8 +125,8 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 	}
 }
 
-// notTaken returns the line that tells a person why the hub did not accept an input. For errors whose text is not
-// meant for people, the line is a general one, and only the log contains the error.
+// notTaken returns the line that tells a person why the hub did not accept an input. If the text of the error is not
+// meant for people, notTaken returns a general line, and only the log contains the error.
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {

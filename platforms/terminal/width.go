@@ -6,7 +6,7 @@ import (
 )
 
 // cells returns how many terminal cells a text occupies. A line break counts as one cell. If a text is appended to s,
-// the result never becomes smaller.
+// the result of cells never becomes smaller.
 func cells(s string) int {
 	cond := runewidth.Condition{StrictEmojiNeutral: true}
 	n := 0

@@ -8,7 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// reset ends all formatting; see https://ecma-international.org/publications-and-standards/standards/ecma-48/.
+// reset is the escape sequence that ends all formatting; see
+// https://ecma-international.org/publications-and-standards/standards/ecma-48/.
 const reset = "\x1b[0m"
 
 // writer writes one piece of an answer with escape sequences. writer ends a format at the position where the format
@@ -18,9 +19,9 @@ type writer struct {
 	dialect Dialect
 	text    string
 	out     strings.Builder
-	active  []markup.Format // the open formats, from the outermost to the innermost
+	active  []markup.Format // the formats that are not closed yet, from the outermost to the innermost
 	sgr     string          // the escape sequence of the current style
-	line    bool            // the next character is the first of a line
+	line    bool            // the next character is the first character of a line
 }
 
 func (w *writer) open(f markup.Format) {
@@ -80,7 +81,7 @@ func (w *writer) char(r rune) {
 	w.out.WriteRune(r)
 }
 
-// prefix writes the bars and indents that begin a line.
+// prefix writes the quote bars and the indents at the beginning of a line.
 func (w *writer) prefix() {
 	for _, f := range w.active {
 		switch f.Style {
@@ -105,12 +106,12 @@ func (w *writer) finish(end int) {
 	w.style("")
 }
 
-// sequence returns the escape sequence of the style for the active formats.
+// sequence returns the escape sequence of the style that results from the active formats.
 func (w *writer) sequence() string {
 	if !w.dialect.Colour {
 		return ""
 	}
-	var on [10]bool // indexed by SGR parameter
+	var on [10]bool // which SGR parameters are on, indexed by the parameter
 	for _, f := range w.active {
 		switch f.Style {
 		case markup.Bold:

@@ -21,19 +21,20 @@ type Screen struct {
 	mu      sync.Mutex
 	vt      *vt.Emulator
 	hidden  bool          // the cursor is hidden
-	changed chan struct{} // each write closes this channel and makes a new one
+	changed chan struct{} // each write closes this channel and makes a new channel
 	watch   func(lines []string)
 }
 
-// New returns a screen. Some programs send queries to the terminal; until the test ends, the screen writes its replies
-// to answers. After each write of the program, the screen calls watch with the lines of the screen. watch may be nil.
+// New returns a screen. Some programs send queries to the terminal. Until the test ends, the screen writes its replies
+// to such queries to answers. After each write of the program, the screen calls the function watch with the lines of
+// the screen. The parameter watch may be nil.
 func New(t *testing.T, width, height int, answers io.Writer, watch func(lines []string)) *Screen {
 	s := &Screen{vt: vt.NewEmulator(width, height), changed: make(chan struct{}), watch: watch}
 	s.vt.SetCallbacks(vt.Callbacks{CursorVisibility: func(on bool) { s.hidden = !on }})
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		_, _ = io.Copy(answers, s.vt) // ends when the input pipe of the emulator is closed
+		_, _ = io.Copy(answers, s.vt) // Copy ends when the input pipe of the emulator is closed
 	}()
 	t.Cleanup(func() {
 		if c, ok := s.vt.InputPipe().(io.Closer); ok { // closing the emulator itself would cause a data race with its readers
@@ -142,7 +143,7 @@ func text(l uv.Line) string {
 	var b strings.Builder
 	for _, c := range l {
 		switch {
-		case c.Width == 0: // the second cell of a wide character
+		case c.Width == 0: // the cell is the second cell of a wide character
 		case c.Content == "":
 			b.WriteByte(' ')
 		default:
@@ -152,11 +153,11 @@ func text(l uv.Line) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Await waits until ok returns true for the lines of the screen, and returns these lines. If ok does not return true
-// within maxWait, the test fails.
+// Await waits until the function ok returns true for the lines of the screen, and returns these lines. If ok does not
+// return true within maxWait, the test fails.
 func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) []string {
 	t.Helper()
-	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a test that waits in vain must end
+	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a test whose condition never becomes true must end
 	defer deadline.Stop()
 	for {
 		s.mu.Lock()
@@ -173,7 +174,7 @@ func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) 
 	}
 }
 
-// Has returns a condition for Await. The condition is true if a line of the screen contains part.
+// Has returns a condition for Await. The condition that Has returns is true if a line of the screen contains part.
 func Has(part string) func(lines []string) bool {
 	return func(lines []string) bool { return Count(lines, part) > 0 }
 }

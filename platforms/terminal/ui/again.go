@@ -13,7 +13,7 @@ import (
 )
 
 // firstWait is the pause before the first attempt to reconnect, and mostWait is the longest pause between two attempts.
-// A daemon that has started waits for its clients longer than mostWait, so clients can reconnect in time.
+// After its start, a daemon waits for its clients longer than mostWait, so that clients can reconnect in time.
 const (
 	firstWait = 250 * time.Millisecond
 	mostWait  = 2 * time.Second
@@ -28,8 +28,8 @@ type (
 	}
 )
 
-// listen passes the hub's frames to tell until ctx ends. When the connection ends, listen connects again. If o.Again is
-// nil, listen instead reports the end of the conversation and returns.
+// listen passes the hub's frames to the function tell until ctx ends. When the connection ends, listen connects again.
+// If o.Again is nil, listen instead reports the end of the conversation and returns.
 func listen(ctx context.Context, c *terminal.Client, o Options, tell func(tea.Msg)) {
 	for {
 		err := read(ctx, c, tell)
@@ -46,7 +46,7 @@ func listen(ctx context.Context, c *terminal.Client, o Options, tell func(tea.Ms
 	}
 }
 
-// read passes the hub's frames to tell until the connection or ctx ends.
+// The function read passes the hub's frames to the function tell until the connection or ctx ends.
 func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
 	defer func() { _ = c.Close() }() // the connection has ended
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
@@ -59,11 +59,11 @@ func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
 	}
 }
 
-// comeBack tries to connect again and to attach to the session, until this succeeds or ctx ends.
+// comeBack tries to connect again and to attach to the session, until an attempt succeeds or ctx ends.
 func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client, terminal.Welcome, error), tell func(tea.Msg)) (*terminal.Client, terminal.Welcome, error) {
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		select {
-		case <-time.After(wait): //nolint:forbidigo // the client is a separate program, so the gateway does not wait.
+		case <-time.After(wait): //nolint:forbidigo // only the client waits, and the gateway runs in another program.
 		case <-ctx.Done():
 			return nil, terminal.Welcome{}, ctx.Err()
 		}
@@ -84,7 +84,7 @@ func (m *model) lose(err error) {
 		return
 	}
 	if m.disconnected == "" {
-		m.gone, m.notice = err, "" // the notice stays after a failed attempt to reconnect, so that the person can read it
+		m.gone, m.notice = err, "" // only when the connection is lost, so that a later notice stays during failed attempts
 	}
 	m.disconnected, m.typing = "telex is away", false
 	if refused, ok := errors.AsType[*terminal.RefusedError](err); ok {
@@ -98,8 +98,8 @@ func (m *model) lose(err error) {
 	}
 }
 
-// resume continues the conversation over a new connection. resume sends all unanswered inputs again; the hub accepts
-// each input only once, so the bot answers no input twice.
+// resume continues the conversation over a new connection. resume sends all unanswered inputs again, unless a hub might
+// accept a repeated input twice.
 func (m *model) resume(c hubConn, w terminal.Welcome) {
 	if m.leaving {
 		return
@@ -119,15 +119,15 @@ func (m *model) resume(c hubConn, w terminal.Welcome) {
 	}
 }
 
-// catchUp shows an answer that the bot completed while the client was not connected. If the screen shows the beginning of
-// the answer, catchUp replaces it. catchUp is not needed for unfinished answers, because the hub itself sends their
-// messages to the client.
+// catchUp shows an answer that the bot completed while the client was not connected. If the screen shows the beginning
+// of the answer, catchUp replaces this beginning with the whole answer. catchUp is not needed for unfinished answers,
+// because the hub itself sends their messages to the client.
 func (m *model) catchUp(l terminal.Line) {
 	_, over := m.done[l.ID]
 	if l.Mine || l.ID == "" || over || slices.ContainsFunc(m.entries, func(e entry) bool { return e.id == l.ID && !e.live }) {
 		return
 	}
-	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // the common prefix of the ids of all messages of an answer
+	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // the ids of all messages of an answer have this prefix
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
 		return answer != "" && strings.HasPrefix(e.id, answer) && e.id != l.ID
 	})

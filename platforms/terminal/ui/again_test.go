@@ -23,7 +23,8 @@ type next struct {
 	err     error
 }
 
-// returning returns a function that sets Options.Again. Each attempt to reconnect gets its result from the channel to.
+// returning returns a function that sets Options.Again. With this function, each attempt to reconnect gets its result
+// from the channel to.
 func returning(to <-chan next) func(*Options) {
 	return func(o *Options) {
 		o.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) {
@@ -37,7 +38,7 @@ func returning(to <-chan next) func(*Options) {
 	}
 }
 
-// linesOf returns the lines that are not empty.
+// linesOf returns the given lines without empty lines.
 func linesOf(stand []string) []string {
 	return slices.DeleteFunc(slices.Clone(stand), func(l string) bool { return l == "" })
 }
@@ -46,13 +47,13 @@ func away(l []string) bool { return screentest.Has("telex is away · trying agai
 
 func idle(l []string) bool { return screentest.Has("Ctrl-D leaves")(l) }
 
-// The first daemon ends in the middle of an answer, and a second daemon completes the answer. The answer continues at
-// the same place on the screen. What the person typed in the meantime is sent once.
+// In this test, the first daemon ends in the middle of an answer, and a second daemon completes the answer. The answer
+// must continue at the same place on the screen. The client must send once what the person typed in the meantime.
 func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		stopped bool            // whether the first daemon stopped gracefully
+		stopped bool            // the first daemon stopped gracefully
 		history []terminal.Line // history that the second daemon sends
 		say     func(w *world, in chat.Inbound)
 	}{
@@ -129,8 +130,8 @@ func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	}
 }
 
-// A person leaves while the client has no connection to telex. The program then ends at once. If an answer is missing,
-// the program ends with an error.
+// In this test, a person leaves while the client has no connection to telex. The program must end at once. If an answer
+// is missing, the program must end with an error.
 func TestLeaveWhileAway(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -161,8 +162,7 @@ func TestLeaveWhileAway(t *testing.T) {
 	}
 }
 
-// While the client has no connection to telex, the daemon refuses the client. The client shows the reason and tries
-// again.
+// In this test, the daemon refuses a client that tries to reconnect. The client must show the reason and try again.
 func TestRefusedWhileAway(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -195,7 +195,8 @@ func (d *deaf) Say(id, text string, files ...terminal.File) error {
 }
 func (d *deaf) Stop() error { return nil }
 
-// Some hubs can't recognize a repeated input, so they could answer it twice. The client sends no input to them again.
+// Some hubs can't recognize a repeated input, so they could answer the input twice. To such a hub, the client must send
+// no input again.
 func TestInputIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, after, again bool }{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
@@ -212,8 +213,8 @@ func TestInputIsNotSentTwice(t *testing.T) {
 	}
 }
 
-// The pauses between attempts to reconnect grow up to a maximum. The maximum is shorter than the time for which a new
-// daemon waits for clients. When the conversation ends, a current pause ends too.
+// The pauses between attempts to reconnect must grow up to a maximum. The maximum must be shorter than the time for
+// which a new daemon waits for clients. When the conversation ends, a running pause must end too.
 func TestReconnectWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -239,8 +240,9 @@ func TestReconnectWaits(t *testing.T) {
 	})
 }
 
-// After a key press, the status line shows a notice. The notice must stay there while attempts to reconnect fail. If
-// each attempt removed the notice, nobody could read the notice, because the attempts follow each other quickly.
+// After a key press, the status line shows a notice. The notice must stay in the status line while attempts to
+// reconnect fail. If each attempt removed the notice, nobody could read the notice, because the attempts follow each
+// other quickly.
 func TestNoticeStaysWhileTelexIsAway(t *testing.T) {
 	m := newModel(nil, terminal.Welcome{}, Options{})
 	m.lose(terminal.ErrClosed)

@@ -30,8 +30,9 @@ func cutAttach(line string) (path string, ok bool) {
 	return path, true
 }
 
-// ReadFile reads a file that a person attaches to a message. others are the files that are already attached to the same
-// message; ReadFile limits the total size of others and the new file. The person sees the text of ReadFile's error.
+// ReadFile reads a file that a person attaches to a message. The parameter others contains the files that are already
+// attached to the same message. ReadFile limits the total size of these files and the new file. The person sees the
+// text of ReadFile's error.
 func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	if path == "" {
 		return terminal.File{}, errors.New("usage: " + attachCommand + " PATH")
@@ -56,7 +57,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	if err != nil {
 		return terminal.File{}, fmt.Errorf("not attached: %w", err)
 	}
-	defer func() { _ = f.Close() }() // after reading, an error of Close does not matter
+	defer func() { _ = f.Close() }() // an error of Close does not matter after reading
 	data, err := io.ReadAll(io.LimitReader(f, int64(left)+1))
 	switch {
 	case err != nil:
@@ -79,7 +80,7 @@ func ReadFiles(paths []string) (files []terminal.File, err error) {
 	return files, nil
 }
 
-// attached returns the line that confirms an attached file.
+// The function attached returns the line that tells the person that a file is attached.
 func attached(f terminal.File) string {
 	size := fmt.Sprintf("%d bytes", len(f.Data))
 	if n := len(f.Data) >> 10; n > 0 {
@@ -88,7 +89,7 @@ func attached(f terminal.File) string {
 	return fmt.Sprintf("Attached %s (%s). It goes with your next message.", terminal.Clean(f.Name), size)
 }
 
-// attach attaches a file to the next message.
+// The method attach attaches the file at path to the person's next message.
 func (m *model) attach(path string) {
 	switch f, err := ReadFile(path, m.files); {
 	case !m.takesFiles:
@@ -102,7 +103,7 @@ func (m *model) attach(path string) {
 	}
 }
 
-// note shows a line that the client itself has written, not the person or the bot.
+// The method note shows a line of the client itself, not of the person or the bot.
 func (m *model) note(text string) {
 	m.entries = append(m.entries, entry{text: text, lines: wrap(text, m.width)})
 }

@@ -11,8 +11,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// The client sends an attached file with the next message and with no later one. If a file can't be attached, the
-// typed command stays in the input line.
+// The client must send an attached file with the next message and with no later message. If a file can't be attached,
+// the typed command must stay in the input line.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

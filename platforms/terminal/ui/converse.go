@@ -25,9 +25,9 @@ type Options struct {
 	Reflows bool
 }
 
-// Converse runs a conversation in a terminal until the person leaves, ctx ends, or the connection ends. If o.Again is
-// set, Converse connects again instead of ending. If the conversation ends because of the connection, Converse returns
-// an error. At the end, Converse restores the terminal and closes c.
+// Converse runs a conversation in a terminal until the person leaves, ctx ends, or the connection ends. If the
+// connection ends and o.Again is set, Converse connects again instead of ending. If the conversation ends because of
+// the connection, Converse returns an error. At the end, Converse restores the terminal and closes c.
 func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options) error {
 	width, _, err := term.GetSize(int(o.Out.Fd()))
 	if err != nil {
@@ -72,7 +72,7 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 }
 
 // Reflows reports whether the terminal that the environment describes wraps lines again when its window gets narrower.
-// Most terminals wrap lines again.
+// Most terminals wrap lines again, so Reflows lists the exceptions.
 func Reflows(getenv func(string) string) bool {
 	return getenv("TERM") != "linux" && getenv("XTERM_VERSION") == "" && getenv("STY") == "" // exceptions: the Linux console, xterm, screen
 }

@@ -21,7 +21,8 @@ func answer(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// numbered returns the numbers of the visible lines of an answer. An answer's lines begin like "line 007".
+// numbered returns the numbers of the visible lines of an answer. The lines of an answer begin with text such as "line
+// 007".
 func numbered(lines []string) []string {
 	var list []string
 	for _, l := range lines {
@@ -32,8 +33,8 @@ func numbered(lines []string) []string {
 	return list
 }
 
-// An answer grows far beyond the height of the screen. Once a line was shown, it stays on the screen or in the
-// scrollback. In the end, every line exists once and in order.
+// In this test, an answer grows far beyond the height of the screen. Once a line has been shown, it must stay on the
+// screen or in the scrollback. In the end, every line must exist once and in order.
 func TestAnswerNeverFlickers(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
@@ -88,7 +89,8 @@ func TestAnswerNeverFlickers(t *testing.T) {
 	}
 }
 
-// When an answer that is longer than the screen is complete, its end fills the screen above the input line.
+// When an answer that is longer than the screen is complete, the end of the answer must fill the screen above the input
+// line.
 func TestLongAnswerStandsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	const width, height, lines = 60, 20, 50
@@ -108,7 +110,7 @@ func TestLongAnswerStandsOnTheScreen(t *testing.T) {
 	}
 }
 
-// The hub sends the names of the commands to the client, and the client completes them when the person presses Tab.
+// The hub sends the names of the commands to the client. When the person presses Tab, the client must complete a name.
 func TestTabCompletesCommands(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -125,7 +127,7 @@ func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
 	p := sit(t, c, welcome, 60, 20, nil)
-	p.types("\x03") // Ctrl-C shows a notice instead of the idle status, which contains the same words
+	p.types("\x03") // Ctrl-C shows a notice in place of the idle status, which contains the same words
 	p.screen.Await(t, "how to leave", func(l []string) bool { return l[len(l)-1] == "Ctrl-D leaves" })
 	p.types("why?\r")
 	in := w.hears()
@@ -137,7 +139,7 @@ func TestCtrlC(t *testing.T) {
 	}
 	w.edit(ref, final("because"))
 	w.hub.Concluded(session, []chat.MessageID{in.ID}, false)
-	// While a frame is being drawn, the screen may show a line both in its old and in its new place.
+	// Wait for both conditions, because during drawing the screen may show a line both in its old and in its new place.
 	p.screen.Await(t, "the idle status and the answer once, without its cursor", func(l []string) bool {
 		return screentest.Has("/help")(l) && screentest.Count(l, "because") == 1 && screentest.Count(l, "▌") == 0
 	})
@@ -147,8 +149,8 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// A person leaves while an answer is being written. The answer stops, the shown text stays on the screen, and no
-// cursor is left.
+// In this test, a person leaves while an answer is being written. The answer must stop, the shown text must stay on the
+// screen, and no cursor may be left.
 func TestLeaveDuringAnAnswer(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -183,8 +185,8 @@ func TestConnectionBreaks(t *testing.T) {
 	}
 }
 
-// A person asks a second question while the answer to the first one is being written. The second question appears
-// below the answer to the first. The Up key recalls earlier inputs.
+// In this test, a person asks a second question while the answer to the first question is being written. The second
+// question must appear below the answer to the first question. The Up key must recall earlier inputs.
 func TestQuestionsInOrder(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t, terminal.Line{Mine: true, Text: "old \x1b[2Jquestion"}, terminal.Line{Text: "old answer"})
@@ -203,9 +205,9 @@ func TestQuestionsInOrder(t *testing.T) {
 	w.send(final("second answer"))
 	w.hub.Concluded(session, []chat.MessageID{first.ID, second.ID}, false)
 	p.screen.Await(t, "the idle status", screentest.Has("/help"))
-	p.types("\x1b[A\x1b[A\x1b[A") // Up: the second question; Up: its first line; Up: the first question
+	p.types("\x1b[A\x1b[A\x1b[A") // first Up: the second question; second Up: its first line; third Up: the first question
 	p.screen.Await(t, "the first question again", func(l []string) bool { return screentest.Count(l, "> one") == 2 })
-	p.types("\x15\x04") // Ctrl-U clears, Ctrl-D leaves
+	p.types("\x15\x04") // Ctrl-U clears the input, and Ctrl-D leaves
 	stand, err := p.leaves()
 	if err != nil {
 		t.Error(err)

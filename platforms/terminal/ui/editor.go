@@ -15,11 +15,11 @@ type editor struct {
 	text  string
 	at    int      // offset of the cursor, in bytes
 	past  []string // earlier inputs, oldest first
-	back  int      // how many inputs the person went back in past; 0: text is a new input
+	back  int      // how many inputs the person went back in the field past; 0: text is a new input
 	draft string   // the new input, while the editor shows an earlier input
 }
 
-// insert inserts s, which may be a paste of many lines.
+// insert inserts the text s, which may be pasted and have many lines, at the cursor.
 func (e *editor) insert(s string) {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ").Replace(s)
 	s = terminal.Clean(s)
@@ -27,8 +27,8 @@ func (e *editor) insert(s string) {
 	e.at += len(s)
 }
 
-// complete completes the name of a command in the input as far as the name is unambiguous. If complete can add no
-// letter, it returns the possible names.
+// complete completes the name of a command in the input as far as the name is unambiguous. If complete can't add a
+// letter, it returns the names of the commands that are possible.
 func (e *editor) complete(names []string) string {
 	begun, ok := strings.CutPrefix(e.text[:e.at], "/")
 	if !ok || e.at < len(e.text) || strings.ContainsAny(begun, " \n") {
@@ -60,10 +60,10 @@ func (e *editor) complete(names []string) string {
 	return "/" + strings.Join(possible, " /")
 }
 
-// set replaces the text, and moves the cursor to the end.
+// The method set replaces the text of the editor, and moves the cursor to the end.
 func (e *editor) set(s string) { e.text, e.at = s, len(s) }
 
-// take returns the text, adds the text to past, and clears the input.
+// The method take returns the text of the editor, adds the text to past, and clears the editor.
 func (e *editor) take() string {
 	text := e.text
 	if n := len(e.past); n == 0 || e.past[n-1] != text {
@@ -74,7 +74,7 @@ func (e *editor) take() string {
 	return text
 }
 
-// before returns the start of the character before the cursor.
+// The method before returns the offset at which the character before the cursor starts.
 func (e *editor) before() int {
 	from, to := 0, 0
 	for g := graphemes.FromString(e.text[:e.at]); g.Next(); {
@@ -83,7 +83,7 @@ func (e *editor) before() int {
 	return from
 }
 
-// after returns the end of the character at the cursor.
+// The method after returns the offset at which the character at the cursor ends.
 func (e *editor) after() int {
 	g := graphemes.FromString(e.text[e.at:])
 	if !g.Next() {
@@ -133,8 +133,8 @@ func (e *editor) down() {
 	}
 }
 
-// recall shows an earlier input. back is the number of this input, counted back from the newest one. If back is 0,
-// recall shows the new input again.
+// recall shows an earlier input. The parameter back is the number of this input, counted back from the newest input. If
+// back is 0, recall shows the new input again.
 func (e *editor) recall(back int) {
 	if e.back == 0 {
 		e.draft = e.text
@@ -149,7 +149,7 @@ func (e *editor) recall(back int) {
 // view returns the visible rows of the text, and the position of the cursor in these rows. view returns at most as many
 // rows as the parameter most allows.
 func (e *editor) view(width, most int) (rows []string, x, y int) {
-	room := max(1, width-len(prompt)-1) // leaves a cell for the cursor after the text
+	room := max(1, width-len(prompt)-1) // the width minus a cell for the cursor after the text
 	for line := range strings.SplitSeq(e.text, "\n") {
 		rows = append(rows, strings.Split(ansi.Hardwrap(line, room, true), "\n")...)
 	}

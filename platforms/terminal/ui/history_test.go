@@ -10,7 +10,7 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// On a screen of any size, the client shows the whole earlier conversation with its formatting.
+// On a screen of any size, the client must show the whole earlier conversation with its formatting.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
@@ -53,8 +53,8 @@ func firstWords(lines []string) []string {
 	return said
 }
 
-// An answer arrives right after the client has connected, before the screen is drawn for the first time. The client
-// shows the whole answer.
+// In this test, an answer arrives right after the client has connected, before the screen is drawn for the first time.
+// The client must show the whole answer.
 func TestAnswerBeforeTheFirstFrame(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)

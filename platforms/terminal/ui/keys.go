@@ -2,7 +2,7 @@ package ui
 
 import tea "charm.land/bubbletea/v2"
 
-// key handles the press of a key. key returns a command that Bubble Tea must execute, or nil.
+// The method key handles the press of a key. It returns a command that the library Bubble Tea must execute, or nil.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch k.Keystroke() {
 	case "ctrl+c":
@@ -11,7 +11,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		switch {
 		case m.editor.text != "":
 			m.editor.cut(m.editor.at, m.editor.after())
-		case m.leaving: // the second request to leave: do not wait for the answer
+		case m.leaving: // the person presses the key a second time: do not wait for the answer
 			return tea.Quit
 		default:
 			m.leave()
@@ -30,7 +30,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt handles Ctrl-C. interrupt takes the first of these actions that is possible: end the program if there is no
+// interrupt handles Ctrl-C. It takes the first of these actions that is possible: end the program if there is no
 // connection, stop the current answer, clear the input, or show how to leave.
 func (m *model) interrupt() {
 	switch {
@@ -45,7 +45,7 @@ func (m *model) interrupt() {
 	}
 }
 
-// edit handles a key that changes the input.
+// The method edit handles the press of a key that changes the input.
 func (m *model) edit(k tea.KeyPressMsg) {
 	e := &m.editor
 	switch k.Keystroke() {

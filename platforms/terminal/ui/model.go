@@ -31,39 +31,41 @@ type (
 const tick = 120 * time.Millisecond
 
 // firstFrame is how long the model waits for the renderer to draw the screen for the first time. Before the first
-// frame, the renderer assumes that the frame fills the terminal, and would lose lines that the model prints above the
-// frame.
+// frame, the renderer assumes that the frame fills the terminal, and would lose any lines that the model prints above
+// the frame.
 const firstFrame = 100 * time.Millisecond
 
-// unansweredInput is an unanswered input.
+// unansweredInput is an input of the person to which the answer is not complete.
 type unansweredInput struct {
 	id, text string
 	files    []terminal.File
 }
 
-// entry is a message that the screen shows. The message may still change, or an earlier message may still change.
+// entry is a message that the screen shows. The message is in the list of entries because this message or an earlier
+// message may still change.
 type entry struct {
 	id     string // id of the bot's message
 	text   string // text without harmful characters, safe to print
-	cursor string // shown after a growing text
+	cursor string // cursor that the screen shows after a growing text
 	live   bool   // the message may still change
 	held   bool   // the message is final, but the answer is not; another process may continue the message
 	lines  []string
 }
 
-// model is the state of the user interface. entries contains a message while this message or an earlier one may still
-// change. Then the final lines of the message move to above, and later to the terminal's scrollback. The screen shows
-// a line until the line is in the scrollback, so no line disappears in between.
+// model is the state of the user interface. The field entries contains a message while this message or an earlier
+// message may still change. After that, the final lines of the message move to the field above, and later to the
+// terminal's scrollback. The screen shows a line until the line is in the scrollback, so that no line disappears in
+// between.
 type model struct {
 	client       hubConn
 	dialect      terminal.Dialect
 	session      string
 	name         string          // name of the model
 	once         bool            // the hub accepts an input only once, even if the client repeats it
-	offers       []string        // names of commands that Tab completes
+	offers       []string        // names of commands that the Tab key completes
 	files        []terminal.File // files for the next input
 	takesFiles   bool            // the hub accepts files
-	disconnected string          // why the client is not connected now; empty: it is connected
+	disconnected string          // why the client is not connected now; empty: the client is connected
 	gone         error           // why the connection ended
 
 	width, height int
@@ -72,14 +74,14 @@ type model struct {
 	entries       []entry
 	above         []string          // wrapped final lines, which move to the scrollback when there is no room for them
 	printing      int               // how many lines at the beginning of above are being printed to the scrollback
-	done          map[string]string // messages that are no longer in entries: text by message id
+	done          map[string]string // for messages that are no longer in entries: maps the message id to the text
 
 	editor  editor
-	asked   int               // number of inputs so far
+	asked   int               // number of inputs that the person has sent so far
 	waiting []unansweredInput // unanswered inputs
 	typing  bool              // the bot answers a question that this client did not ask, such as one of an earlier client
-	notice  string            // shown in the status line until the next key
-	phase   int               // which frame of its animation the spinner shows
+	notice  string            // text that the status line shows until the next key press
+	phase   int               // index of the frame of the spinner's animation
 	turning bool              // the spinner's next tick is scheduled
 	leaving bool
 	ended   error // why the connection has ended
@@ -152,8 +154,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, m.next()
 }
 
-// next returns the Bubble Tea commands that the new state requires: to print lines, to schedule the spinner, or to end
-// the program.
+// The method next returns the Bubble Tea commands that the model's new state requires: to print lines, to schedule the
+// spinner, or to end the program.
 func (m *model) next() tea.Cmd {
 	if m.width == 0 || m.begun && !m.drawn {
 		return nil
@@ -189,8 +191,8 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap wraps to a new width those final lines that are not in the scrollback yet. rewrap does not change lines that
-// are being printed.
+// rewrap wraps those final lines that are not in the scrollback yet again, to the new width of the terminal. rewrap
+// does not change lines that are being printed.
 func (m *model) rewrap() {
 	var lines []string
 	for _, l := range m.above[m.printing:] {
@@ -214,12 +216,13 @@ func (m *model) excess() int {
 
 func (m *model) busy() bool { return len(m.waiting) > 0 || m.typing }
 
-// left reports whether the person has left and all messages are in the scrollback, so that the program may end.
+// The method left reports whether the person has left and all messages are in the scrollback, so that the program may
+// end.
 func (m *model) left() bool {
 	return m.leaving && len(m.above) == 0 && len(m.entries) == 0 && (len(m.waiting) == 0 || m.ended != nil)
 }
 
-// leave ends the program after stopping the current answer.
+// leave stops the current answer and then ends the program.
 func (m *model) leave() {
 	switch {
 	case m.leaving || len(m.waiting) == 0:
@@ -241,7 +244,7 @@ func (m *model) stop() {
 	}
 }
 
-// settled marks all entries as final.
+// The method settled marks all entries as final.
 func (m *model) settled() {
 	for i := range m.entries {
 		e := &m.entries[i]
@@ -252,7 +255,7 @@ func (m *model) settled() {
 	}
 }
 
-// frame handles a frame of the hub.
+// The method frame handles a frame that the hub has sent.
 func (m *model) frame(f terminal.Frame) {
 	switch {
 	case f.Message != nil:
@@ -331,7 +334,7 @@ func (m *model) say(s unansweredInput) {
 	}
 }
 
-// offers returns the names of the commands that Tab completes.
+// The function offers returns the names of the commands that the Tab key completes.
 func offers(w terminal.Welcome) []string {
 	if !w.Files || len(w.Commands) == 0 {
 		return w.Commands

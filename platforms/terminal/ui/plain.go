@@ -15,7 +15,7 @@ import (
 // FailedError says that a question has no complete answer. Ask returns a FailedError after it has printed the
 // incomplete answer.
 type FailedError struct {
-	Note string // the line that gives the reason; may be empty
+	Note string // the line of the answer that gives the reason; may be empty
 }
 
 // Error returns the note, or a general text if the note is empty.
@@ -26,12 +26,13 @@ func (e *FailedError) Error() string {
 	return e.Note
 }
 
-// only is the id of the input that Ask sends. The id is constant, because Ask sends only one input at a time.
+// The constant only is the id of the input that Ask sends. The id is constant, because Ask sends only one input at a
+// time.
 const only = "question"
 
-// Ask asks the question in and prints the growing answer on out, as Markdown. New text is printed only if it continues
-// the printed text. If the final answer does not begin with the printed text, Ask reports this on trouble and prints
-// the whole answer again. If ctx ends, Ask asks the hub to stop the answer.
+// Ask sends the question in the parameter in, and prints the growing answer to out, as Markdown. Ask prints new text
+// only if the new text continues the printed text. If the final answer does not begin with the printed text, Ask writes
+// a message to trouble and prints the whole answer again. If ctx ends, Ask asks the hub to stop the answer.
 func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, trouble io.Writer) error {
 	in.ID = only
 	if err := c.Ask(in); err != nil {
@@ -39,7 +40,7 @@ func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, troubl
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // if Stop fails, Next fails too
 	p := printer{out: out, source: make(map[string]string)}
-	ours := false // whether the frames belong to this answer, not to the answer to an earlier question of the session
+	ours := false // the frames belong to this answer, not to the answer to an earlier question
 	for {
 		f, err := c.Next()
 		if err != nil {
@@ -56,7 +57,7 @@ func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, troubl
 			return p.conclude(ctx, f.Done.Failed, trouble)
 		}
 		if err != nil {
-			_ = c.Stop() // nobody can read the rest of the answer
+			_ = c.Stop() // nobody can read the rest of the answer, so stop it
 			return err
 		}
 	}
@@ -71,7 +72,7 @@ type printer struct {
 	printed string
 }
 
-// take records the newest state of a message, and prints the text that is new in the reply.
+// The method take records the newest state of a message, and prints the text that is new in the reply.
 func (p *printer) take(m terminal.Message) error {
 	if !slices.Contains(p.order, m.ID) {
 		p.order = append(p.order, m.ID)
@@ -90,7 +91,7 @@ func (p *printer) drop(id string) {
 	p.order = slices.DeleteFunc(p.order, func(s string) bool { return s == id })
 }
 
-// text returns the whole reply.
+// The method text returns the whole reply as it is now.
 func (p *printer) text() string {
 	var b strings.Builder
 	for _, id := range p.order {
@@ -110,8 +111,8 @@ func (p *printer) print(text string) error {
 	return nil
 }
 
-// end prints the part of the reply that is not printed yet, and a line break. If the printed text is not the beginning
-// of the reply, end prints the whole reply again.
+// The method end prints the part of the reply that is not printed yet, and a line break. If the printed text is not the
+// beginning of the reply, the method prints the whole reply again.
 func (p *printer) end(trouble io.Writer) error {
 	text := p.text()
 	more, ok := strings.CutPrefix(text, p.printed)
@@ -141,10 +142,10 @@ func (p *printer) conclude(ctx context.Context, failed bool, trouble io.Writer) 
 	return nil
 }
 
-// prompt precedes the text that the person types.
+// prompt is the text before the person's input on the screen.
 const prompt = "> "
 
-// Chat reads the lines of in, one after the other, until in ends. Chat asks each line as a question and prints the
+// Chat reads the lines of in, one after the other, until in ends. Chat sends each line as a question and prints the
 // answer before it reads the next line.
 func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io.Writer) error {
 	lines := bufio.NewScanner(in)

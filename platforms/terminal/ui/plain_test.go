@@ -11,7 +11,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// script tells the hub what to do after a question.
+// script is a function that makes the hub respond to a question.
 type script func(w *world, in chat.Inbound)
 
 func TestAsk(t *testing.T) {
@@ -114,7 +114,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// If Ask can't write to its output, it stops the answer.
+// If Ask can't write to its output, Ask must stop the answer.
 func TestAskWithClosedOutput(t *testing.T) {
 	t.Parallel()
 	w, c, _ := newWorld(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// follow adapts the model and the cursor to a new size of the terminal. Converse calls follow before the renderer gets
-// the new size. The terminal may have moved the drawn rows. follow therefore moves the cursor, so that the renderer
-// erases the screen from the first drawn row on.
+// The method follow adapts the model and the cursor to a new size of the terminal. Converse calls follow before the
+// renderer gets the new size. When the size changes, the terminal may move the drawn rows. The method follow therefore
+// moves the cursor, so that the renderer erases the screen from the first drawn row on.
 func (m *model) follow(msg tea.WindowSizeMsg, out io.Writer) {
 	if m.width == 0 || msg.Width <= 0 {
 		return
@@ -46,10 +46,10 @@ func (m *model) drawnRows(width int) (heights []int, x, y int) {
 }
 
 // scrolledOff records that the terminal moved final lines to the scrollback when its size changed, so that the model
-// does not print these lines again. rows is the number of screen rows that the terminal moved, and width is the width
-// of these rows. A part of the last moved line may still be on the screen.
+// does not print these lines again. The parameter rows is the number of screen rows that the terminal moved, and the
+// parameter width is the width of these rows. A part of the last moved line may still be on the screen.
 func (m *model) scrolledOff(heights []int, rows, width int) {
-	if m.printing > 0 || m.excess() > 0 { // in this case, the screen begins with a line that is not the first line of above
+	if m.printing > 0 || m.excess() > 0 { // the first line on the screen is not the first line of above
 		return
 	}
 	for len(m.above) > 0 && len(heights) > 0 && heights[0] <= rows {

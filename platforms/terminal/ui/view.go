@@ -11,9 +11,9 @@ import (
 // maxInputRows is the maximum number of rows that show the input.
 const maxInputRows = 6
 
-// reserve is the number of rows of the screen that the drawing never uses. The model may print the same number of lines
-// above the drawing. If the model printed more lines, a part of the drawing would scroll off the screen, and the
-// renderer could not redraw that part.
+// reserve returns the number of rows of the screen that the drawing never uses. The model may print this number of
+// lines above the drawing at once. If the model printed more lines at once, a part of the drawing would scroll off the
+// screen, and the renderer could not redraw that part.
 func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.
@@ -89,7 +89,7 @@ func (m *model) growing() bool {
 	return slices.ContainsFunc(m.entries, func(e entry) bool { return e.live })
 }
 
-// mine formats a text that the person at the terminal wrote.
+// The method mine formats a text that the person at the terminal wrote.
 func (m *model) mine(text string) string {
 	text = prompt + strings.ReplaceAll(text, "\n", "\n  ")
 	if !m.dialect.Colour {
@@ -106,7 +106,7 @@ func (m *model) dim(text string) string {
 	return style("\x1b[2m", text)
 }
 
-// style applies a style to each line of text.
+// style applies the style that the escape sequence on begins to each line of text.
 func style(on, text string) string {
 	if strings.Contains(text, "\x1b") {
 		return text

@@ -21,13 +21,13 @@ import (
 // waits that long.
 const patience = 60 * time.Second
 
-// world is a hub. The test itself plays the gateway that uses the hub.
+// world is a hub of a test. In place of a gateway, the test itself uses the hub.
 type world struct {
 	t     *testing.T
 	hub   *terminal.Hub
 	heard chan chat.Inbound
 	conn  net.Conn    // the hub's side
-	out   chan string // receives what Ask prints, if the test uses it
+	out   chan string // receives the texts that Ask prints, if the test uses Ask
 }
 
 const cursor = " ▌"
@@ -63,7 +63,7 @@ func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client,
 	return w, c, welcome
 }
 
-// hears waits for the person's next input and returns it.
+// hears waits for the person's next input and returns the input.
 func (w *world) hears() chat.Inbound {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -117,8 +117,8 @@ func (d lineDiscipline) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sit starts a conversation on an emulated screen. After each write of the program, watch gets the lines of the
-// screen.
+// sit starts a conversation on an emulated screen. After each write of the program, the function watch gets the lines
+// of the screen.
 func sit(t *testing.T, c *terminal.Client, w terminal.Welcome, width, height int, watch func([]string), change ...func(*Options)) *person {
 	t.Helper()
 	o := Options{Session: "main", Dialect: terminal.Dialect{Colour: true}}

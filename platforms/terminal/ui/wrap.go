@@ -19,9 +19,10 @@ const (
 // quote bars, an indent, list bullets or numbers, and the prompt.
 var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}[.)]) )*)(?:│ )*`)
 
-// wrap cuts text into lines of at most width cells. If a line is too long, wrap indents its continuation like its
-// beginning. If a style or a link continues in the next line, wrap ends it at the end of the line, and begins it again
-// in the next line. So each line can be shown without the previous lines.
+// wrap cuts text into lines of at most width cells. If a line is too long, wrap indents the continuation of the line
+// like the beginning of the line. If a style or a link continues in the next line, wrap ends the style or link at the
+// end of the line, and begins it again in the next line. Because of this, each line can be shown without the previous
+// lines.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
@@ -60,7 +61,7 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// cutAfter splits a line after the text begin. The escape sequences of the line do not count as text.
+// cutAfter splits a line after the text begin. cutAfter does not count the escape sequences of the line as text.
 func cutAfter(line, begin string) (string, string) {
 	at := 0
 	for n := len(begin); n > 0; {
@@ -74,8 +75,8 @@ func cutAfter(line, begin string) (string, string) {
 	return line[:at], line[at:]
 }
 
-// blank returns the character that replaces r in the indent of a continued line: a quote bar stays a bar, and any other
-// character becomes a space.
+// blank returns the character that replaces the character r in the indent of a continued line: a quote bar stays a bar,
+// and any other character becomes a space.
 func blank(r rune) rune {
 	if r == '│' {
 		return r

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// When a line is wrapped, its continuation has the same indentation as its beginning: quotes keep their bar, and list
-// items keep their indent.
+// When a line is wrapped, the continuation of the line must have the same indentation as its beginning: quotes must
+// keep their bar, and list items must keep their indent.
 func TestWrapKeepsIndents(t *testing.T) {
 	t.Parallel()
 	const bold, plain = "\x1b[1m", plainStyle
