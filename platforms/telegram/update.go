@@ -37,7 +37,7 @@ type baseMessage struct {
 	Album      string         `json:"media_group_id"` // the id of the album, which is equal in all messages of the album
 	Date       int64          `json:"date"`           // Unix seconds
 	Chat       *tgbotapi.Chat `json:"chat"`
-	Thread     int            `json:"message_thread_id"` // the topic if InTopic is true; plain replies have this field too
+	Thread     int            `json:"message_thread_id"` // the topic if InTopic is true; plain replies have the field too
 	InTopic    bool           `json:"is_topic_message"`
 	From       *tgbotapi.User `json:"from"`
 	SenderChat *tgbotapi.Chat `json:"sender_chat"` // the sender, if the sender is an anonymous administrator or a channel

@@ -51,7 +51,7 @@ type Hello struct {
 	Version int     `json:"version"`
 	Session string  `json:"session"`
 	Dialect Dialect `json:"dialect"`          // the dialect that the client wants for its messages
-	Client  string  `json:"client,omitempty"` // random; the same in all connections of a client; empty: it does not reconnect
+	Client  string  `json:"client,omitempty"` // random; the same in all connections of a client; empty: no reconnecting
 }
 
 // Input is a text that the person typed, with the attached files. The client chooses the ID, and the hub's Done

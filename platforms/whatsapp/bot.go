@@ -27,11 +27,11 @@ const (
 // internal/config has already validated the options.
 type Options struct {
 	AccessToken   string            // token of a system user, with the permission whatsapp_business_messaging
-	PhoneNumberID string            // Meta's id of the phone number, not the phone number itself
+	PhoneNumberID string            // the id that Meta gives to the phone number, not the phone number itself
 	AppSecret     string            // the key with which Meta signs webhooks
 	VerifyToken   string            // the secret that Meta sends when it verifies the webhook's URL
 	Listen        string            // host:port on which webhooks arrive, usually from a TLS proxy
-	APIBase       string            // base URL of the Graph API without a version; empty: Meta's own
+	APIBase       string            // base URL of the Graph API without a version; empty: Meta's own URL
 	HTTP          http.RoundTripper // nil: the bot creates its own transport
 	Log           *slog.Logger      // nil: nothing is logged
 
@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // Bot sends and receives the messages of one phone number. The methods of Bot are safe for concurrent use, but only one
-// Run may be active.
+// call of Run may be active at a time.
 type Bot struct {
 	opts     Options
 	base     string // base URL of the Graph API, with the version and a trailing slash
@@ -52,23 +52,24 @@ type Bot struct {
 	name     atomic.Pointer[string] // the verified name of the number
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
-	failed   atomic.Int64 // number of messages that WhatsApp accepted but could not deliver
+	failed   atomic.Int64 // number of sent messages that WhatsApp accepted but could not deliver
 
-	turn   *semaphore.Weighted            // capacity 1: messages are accepted one at a time
+	turn   *semaphore.Weighted            // capacity 1, so that accept handles one message at a time
 	recent *receiving.Recent[struct{}]    // accepted messages
-	newest *receiving.Recent[string]      // for each chat: the id of its newest message
-	texts  *receiving.Recent[*chat.Quote] // by textKey: messages that the bot quotes if a person replies to them
+	newest *receiving.Recent[string]      // maps each chat to the id of the newest message in the chat
+	texts  *receiving.Recent[*chat.Quote] // messages that the bot quotes if a person replies to them; textKey returns the keys
 }
 
 const (
-	// maxRecent limits how many accepted messages the bot remembers. Meta repeats an unanswered webhook for up to seven
-	// days. The bot recognizes most repetitions itself; the gateway's store recognizes the others.
+	// maxRecent limits how many accepted messages the bot remembers. Meta repeats a webhook for up to seven days if the
+	// bot has not answered it. The bot recognizes most repeated messages itself, and the gateway's store recognizes the
+	// remaining ones.
 	maxRecent = 4096
 	// maxChats limits the chats whose newest message the bot remembers. To show a typing indicator, the bot needs the
 	// id of the newest message.
 	maxChats = 4096
 	// maxTexts limits how many messages the bot remembers in case a person replies to one of them. maxQuoted limits the
-	// bytes of each text. All remembered texts together use at most 4 MB.
+	// size of each remembered text in bytes. All remembered texts together use at most 4 MB.
 	maxTexts  = 500
 	maxQuoted = 8 << 10
 	// idleConnections is the maximum number of idle connections to Meta.
@@ -107,8 +108,8 @@ func textKey(in chat.ChatID, id chat.MessageID) string { return string(in) + " "
 // Close closes idle connections. The bot stays usable, because each later call opens a new connection if necessary.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities implements gateway.Platform. The result contains neither Edit nor Delete, because the Cloud API can
-// neither edit nor delete messages.
+// Capabilities implements gateway.Platform. The capabilities contain neither Edit nor Delete, because WhatsApp's Cloud
+// API can neither edit nor delete messages.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{Typing: true, File: true, Fetch: true, Buttons: true}
 }

@@ -36,7 +36,7 @@ func (e graphError) description() string {
 	return text
 }
 
-// operation is the name of a call in errors.
+// operation is the name of a call, as the call's errors contain it.
 type operation string
 
 const (
@@ -48,14 +48,14 @@ const (
 )
 
 // post sends JSON to a path (an "edge" of the Graph API) below the phone number, and decodes the response into result.
-// If post fails, its error is a *chat.SendError.
+// The errors of post are of type *chat.SendError.
 func (b *Bot) post(ctx context.Context, op operation, edge string, body, result any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: b.secrets.Error(string(op), err)}
 	}
 	return b.call(ctx, op, http.MethodPost, b.opts.PhoneNumberID+"/"+edge, result, func(req *http.Request) {
-		// The transport calls GetBody if it must send the same request again on another connection.
+		// The HTTP transport calls GetBody if it must send the same request again on another connection.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(content))
@@ -63,7 +63,7 @@ func (b *Bot) post(ctx context.Context, op operation, edge string, body, result 
 	})
 }
 
-// get reads an object (a "node") of the Graph API.
+// The method get reads an object (a "node") of the Graph API, and decodes the response into result.
 func (b *Bot) get(ctx context.Context, op operation, node string, query url.Values, result any) error {
 	return b.call(ctx, op, http.MethodGet, node+"?"+query.Encode(), result, func(*http.Request) {})
 }

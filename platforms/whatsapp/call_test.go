@@ -23,7 +23,7 @@ const (
 	verify = "verify-hidden"
 )
 
-// person is the recipient of messages.
+// The function person returns the recipient of the messages in these tests.
 func person() chat.Target { return chat.Target{Chat: "US.13491208655302741918"} }
 
 // roundTripper is an http.RoundTripper that answers each request without a network.
@@ -39,7 +39,7 @@ type request struct {
 }
 
 // api is a bot and the API that it calls. The API returns the given answers one after the other, and then repeats the
-// last one.
+// last answer.
 type api struct {
 	*Bot
 	requests []request
@@ -168,8 +168,8 @@ func TestSendFile(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		f    chat.File
-		kind string // expected media type of the upload
-		want string // expected part of the message
+		kind string // the expected media type of the uploaded file
+		want string // the text that the message must contain
 	}{
 		{"a text", chat.File{Name: "answer.md", MediaType: "text/markdown; charset=utf-8", Content: []byte("# x")}, "text/plain", `"type":"document","document":{"id":"77","caption":"all of it","filename":"answer.md"}`},
 		{"a picture", chat.File{Name: "a.png", MediaType: "image/png", Content: []byte("png")}, "image/png", `"type":"image","image":{"id":"77","caption":"all of it"}`},
@@ -275,7 +275,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A successful response lacks the id of the message. Send must still report that the message was sent.
+// In this test, a successful response lacks the id of the message. Send must still report that the message was sent.
 func TestSentWithoutID(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"messaging_product":"whatsapp"}`})
@@ -284,7 +284,7 @@ func TestSentWithoutID(t *testing.T) {
 	}
 }
 
-// The API quotes secrets in its error message. No error of Send may contain a secret.
+// In this test, the API quotes secrets in its error message. No error of Send may contain a secret.
 func TestErrorsHaveNoSecret(t *testing.T) {
 	t.Parallel()
 	a := connect(t, failing(401, 190, 0, "Malformed access token "+token, "and "+secret+" "+verify))

@@ -7,8 +7,8 @@ import (
 	standin "telex/standin/whatsapp"
 )
 
-// WhatsApp has no edits (F56). After each case, world.neverEdits checks that the bot never tried to edit a message,
-// and that no message had a cursor.
+// The bot must never edit a message, because WhatsApp has no edits (F56). After each case, world.neverEdits checks that
+// the bot never tried to edit a message, and that no message had a cursor.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t, standin.Options{}) })

@@ -13,25 +13,26 @@ import (
 
 const numberID = "106540352242922"
 
-// notify returns a webhook with one change. The change contains the fields in content in addition to its metadata.
+// notify returns a webhook with one change. In addition to the metadata, the change contains the fields in content.
 func notify(content string) []byte {
 	return []byte(`{"object":"whatsapp_business_account","entry":[{"id":"102290129340398","changes":[{"value":{"messaging_product":"whatsapp",` +
 		`"metadata":{"display_phone_number":"15550783881","phone_number_id":"` + numberID + `"},` + content + `},"field":"messages"}]}]}`)
 }
 
-// There are two people: one with a user id and a known phone number, and one with only a phone number.
+// The tests use two people: Sheena has a user id and a known phone number, and Pablo has only a phone number.
 const (
 	sheena   = `{"profile":{"name":"Sheena Nelson"},"wa_id":"16505551234","user_id":"US.13491208655302741918"}`
 	pablo    = `{"profile":{"name":"Pablo"},"wa_id":"5491112345678"}`
 	incoming = `"from":"16505551234","from_user_id":"US.13491208655302741918","id":"wamid.A","timestamp":"1749416383"`
 )
 
-// by returns a webhook with a message that Sheena wrote.
+// The function by returns a webhook with a message that Sheena wrote.
 func by(content string) []byte {
 	return notify(`"contacts":[` + sheena + `],"messages":[{` + incoming + `,` + content + `}]`)
 }
 
-// The payloads are those of https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages.
+// The payloads of this test are the examples in
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages.
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	file := func(name, mediaType string) []chat.Attachment {
@@ -39,7 +40,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, content string
-		want          chat.Inbound // without the fields that are equal in all cases
+		want          chat.Inbound // the expected message, without the fields that are equal in all cases
 	}{
 		{"text", `"type":"text","text":{"body":" Does it come in another color? "}`, chat.Inbound{Text: "Does it come in another color?"}},
 		{"command", `"type":"text","text":{"body":"/Model big one"}`, chat.Inbound{Kind: chat.Command, Text: "/Model big one", Command: "model", Args: "big one"}},
@@ -81,8 +82,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// decode must use the user id as the person's id, in whichever field the webhook contains it. If the webhook contains
-// no user id, decode must use the phone number.
+// decode must use the user id as the person's id, no matter which field of the webhook contains the user id. If the
+// webhook contains no user id, decode must use the phone number.
 func TestDecodeSender(t *testing.T) {
 	t.Parallel()
 	const text = `"id":"wamid.A","timestamp":"1749416383","type":"text","text":{"body":"hi"}`
@@ -102,8 +103,8 @@ func TestDecodeSender(t *testing.T) {
 	}
 }
 
-// Some parts of a webhook are not messages for the bot, and some messages are invalid. decode must skip them, report
-// the invalid ones without their text, and decode the next message.
+// Some parts of a webhook are not messages for the bot, and some messages are invalid. The function decode must skip
+// such parts and messages, report the invalid messages without their text, and decode the next message.
 func TestDecodeOthers(t *testing.T) {
 	t.Parallel()
 	good := `{` + incoming + `,"type":"text","text":{"body":"private words"}}`
@@ -152,7 +153,8 @@ func TestDecodeOthers(t *testing.T) {
 	}
 }
 
-// A webhook contains several entries with several messages. decode must return all messages in order.
+// In this test, a webhook contains several entries with several messages. The function decode must return all messages
+// in order.
 func TestDecodeBatch(t *testing.T) {
 	t.Parallel()
 	var list []string
@@ -185,8 +187,8 @@ func TestDecodeNews(t *testing.T) {
 	}
 }
 
-// A person replies to a message, and WhatsApp sends only the id of that message. The bot must quote the text that
-// this process remembers, or say that the text is unknown.
+// In this test, a person replies to a message, and WhatsApp sends only the id of that message. If this process
+// remembers the message, the bot must quote its text. Otherwise, the quote must say that the text is unknown.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	b := New(Options{})
@@ -210,8 +212,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A person replies to a message of the bot. The bot must quote the text of its message, but not if the id belongs to
-// another chat.
+// In this test, a person replies to a message of the bot. The bot must quote the text of the bot's message, but not if
+// the message with this id is in another chat.
 func TestRepliesToTheBot(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil})
@@ -226,8 +228,8 @@ func TestRepliesToTheBot(t *testing.T) {
 	}
 }
 
-// Another process received a reply to a message that this process sent. After Adopt, this process must quote the text
-// of its message, and Typing must mark the reply as read.
+// In this test, another process received a reply to a message that this process sent. After Adopt, this process must
+// quote the text of its own message, and Typing must mark the reply as read.
 func TestAdoptsWhatAnotherProcessReceived(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil}, answer{200, `{"success":true}`, nil})

@@ -40,12 +40,12 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, withLinkURLs(p))}
 }
 
-// Len counts UTF-16 code units. WhatsApp limits a text to a number of characters, but does not define this word.
-// Counting UTF-16 code units is safe, because a text never has more characters than UTF-16 code units.
+// Len counts UTF-16 code units. WhatsApp limits a text to a number of "characters", but does not define what a
+// character is. Counting UTF-16 code units is safe, because a text never has more characters than UTF-16 code units.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // withLinkURLs writes the URL of each link after the link's label, because WhatsApp has no links with labels. If the
-// label is the URL itself, withLinkURLs adds nothing.
+// label of a link is the URL itself, withLinkURLs does not write the URL again.
 func withLinkURLs(p markup.Piece) markup.Piece {
 	formats := append([]markup.Format(nil), p.Formats...)
 	text, added := p.Text, 0
@@ -80,12 +80,13 @@ type grammar struct{}
 
 var noLanguage = regexp.MustCompile(`^$`)
 
-// Rules says that the markup has no escapes and no headings.
+// Rules says that WhatsApp's markup has no escapes and no headings.
 func (grammar) Rules() marks.Rules {
 	return marks.Rules{Bare: true, Mark: mark, Language: noLanguage}
 }
 
-// mark returns the delimiter of a style, which is the same at both ends.
+// The function mark returns the delimiter of a style, which is the same at the beginning and at the end of the styled
+// text.
 func mark(s markup.Style) string {
 	switch s {
 	case markup.Bold:
@@ -98,7 +99,7 @@ func mark(s markup.Style) string {
 }
 
 // Escape appends a character of text. If the character could begin a style or a quote, Escape puts an invisible joiner
-// before it, so that WhatsApp shows the character itself.
+// before the character, so that WhatsApp shows the character itself.
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	opens := false
@@ -132,11 +133,11 @@ func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int
 	return append(out, rest[:n]...), n
 }
 
-// Link returns "", because WhatsApp has no links with labels.
+// Link returns "", so that no link gets a label, because WhatsApp has no links with labels.
 func (grammar) Link(string, markup.Format, bool) string { return "" }
 
-// Label returns true: every label is allowed, because WhatsApp shows it as plain text.
+// Label returns true, because a label may contain any character: WhatsApp shows the label as plain text.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile reports whether code or a URL contains a character that could end a style around it.
+// Fragile reports whether s, which is code or a URL, contains a character that could end a style around s.
 func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, "*_~") }

@@ -68,8 +68,8 @@ func TestDialectLen(t *testing.T) {
 	}
 }
 
-// checkMessage fails the test unless the text that is sent contains all characters of a part, in order. checkMessage
-// ignores characters that may be delimiters.
+// checkMessage fails the test unless the text that the bot sends contains all characters of a part of the answer, in
+// order. checkMessage ignores characters that may be delimiters.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text

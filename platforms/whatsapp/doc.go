@@ -2,8 +2,8 @@
 // and sends the gateway's messages.
 //
 // The Cloud API can neither edit nor delete a message, so telex sends an answer once, when it is complete. The package
-// identifies a person by the business-scoped user id in the webhook. If the webhook contains no such id, the package
-// uses the phone number.
+// identifies a person by the business-scoped user id in the webhook. If the webhook contains no business-scoped user
+// id, the package uses the phone number.
 //
 // The package reports WhatsApp's limits in [Bot.Profile], and the gateway enforces these limits. The package itself
 // never waits, repeats or throttles a call, and never splits a text. Every failed call returns a [chat.SendError], whose

@@ -16,7 +16,7 @@ type notification struct {
 	} `json:"entry"`
 }
 
-// objectAccount and fieldMessages identify notifications about messages.
+// objectAccount and fieldMessages are the values by which the package recognizes notifications about messages.
 const (
 	objectAccount = "whatsapp_business_account"
 	fieldMessages = "messages"
@@ -62,7 +62,7 @@ type message struct {
 	Sticker  *media `json:"sticker"`
 	Button   struct {
 		Text string `json:"text"`
-	} `json:"button"` // a button below a message that was sent from a template
+	} `json:"button"` // the press of a button below a message that was sent from a template
 	Unsupported struct {
 		Type string `json:"type"`
 	} `json:"unsupported"`

@@ -14,9 +14,9 @@ import (
 // mediaID matches the id of an attachment.
 var mediaID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,200}$`)
 
-// Fetch implements gateway.Fetcher. Fetch makes two calls: the first returns a URL that is valid for five minutes, and
-// the second downloads the file from this URL. Meta publishes no limit for these calls, and keeps a received file for
-// seven days.
+// Fetch implements gateway.Fetcher. Fetch makes two calls. The first call returns a URL that is valid for five minutes,
+// and the second call downloads the file from this URL. Meta publishes no rate limit for these calls, and keeps a
+// received file for seven days.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#retrieve-media-url
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if !mediaID.MatchString(a.ID) {
@@ -42,7 +42,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 }
 
 // fetchError converts the error of a request for a file's URL. The error code 100 means that Meta no longer has the
-// file, so fetchError returns Gone.
+// file, so fetchError returns an error of kind Gone.
 func fetchError(err error) error {
 	if calls.Code(err) == "100" {
 		return calls.Reclassify(err, chat.Gone, chat.Auth, chat.Rejected)

@@ -13,9 +13,9 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile sends a file as a new message with m's text as its caption. SendFile makes two calls: the first uploads the
-// file, and the second sends the message. A failed upload is never Uncertain, because people can't see an uploaded file
-// before the message is sent.
+// SendFile sends a file as a new message with m's text as its caption. SendFile makes two calls. The first call uploads
+// the file, and the second call sends the message. A failed upload is never Uncertain, because people can't see an
+// uploaded file before the message is sent.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#upload-media
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	kind, mediaType := messageKind(f.MediaType)
@@ -24,7 +24,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	switch caption := markup.Units(m.Text); {
 	case len(f.Content) == 0:
 		failure, problem = chat.Rejected, errors.New("the file is empty")
-	case kind == "", kind == kindAudio && caption > 0: // audio has no caption
+	case kind == "", kind == kindAudio && caption > 0: // a message with audio can't have a caption
 		failure, problem = chat.Rejected, fmt.Errorf("WhatsApp does not accept files of type %q", f.MediaType)
 	case len(f.Content) > maxUpload(kind):
 		problem = fmt.Errorf("the file has %d bytes, and the maximum is %d", len(f.Content), maxUpload(kind))
@@ -53,7 +53,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	return b.create(ctx, to, m, out)
 }
 
-// upload stores a file at Meta for 30 days and returns its id.
+// upload stores a file at Meta for 30 days and returns the file's id.
 func (b *Bot) upload(ctx context.Context, f chat.File) (string, error) {
 	var made struct {
 		ID string `json:"id"`
@@ -75,8 +75,8 @@ const (
 )
 
 // messageKind returns the kind of message that can contain a file, and the media type with which the file is uploaded.
-// If WhatsApp does not accept the file's media type, messageKind returns "". telex uploads a file in any text format as
-// plain text.
+// If WhatsApp does not accept the media type of the file, messageKind returns "" as the kind. telex uploads a file in
+// any text format as plain text.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 func messageKind(mediaType string) (kind, as string) {
 	as, _, err := mime.ParseMediaType(mediaType)

@@ -82,8 +82,8 @@ func TestTypingUntilTheAnswer(t *testing.T) {
 	})
 }
 
-// WhatsApp refuses an answer, because the person last wrote more than 24 hours ago. When the person writes again, the
-// bot must deliver the answer once (D1, D14).
+// In this test, WhatsApp refuses an answer, because the person last wrote more than 24 hours ago. When the person
+// writes again, the bot must deliver the answer once (D1, D14).
 func TestWindowClosed(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.server.Fault(standin.Fault{Method: "sendMessage", Action: fault.Error, Code: standin.CodeWindow})
@@ -106,8 +106,8 @@ func TestWindowClosed(t *testing.T) {
 	})
 }
 
-// WhatsApp accepts a message, but then can't deliver it. The bot must log the cause, and must not send the message
-// again.
+// In this test, WhatsApp accepts a message, but then can't deliver the message. The bot must log the cause, and must
+// not send the message again.
 func TestLateFailure(t *testing.T) {
 	talking(t, standin.Options{LateFailures: true}, conformance.Talker{Pause: 10 * time.Second}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.Say(w.Private(), conformance.Saying{Text: "one"})
@@ -124,7 +124,8 @@ func TestLateFailure(t *testing.T) {
 	})
 }
 
-// The outcome of a send is unknown. The bot must repeat the send only once, and log a warning (D5, F13).
+// In this test, the outcome of a call that sends a message is unknown. The bot must repeat the call only once, and log
+// a warning (D5, F13).
 func TestUncertainSend(t *testing.T) {
 	for _, action := range []string{fault.CutBefore, fault.CutAfter} {
 		talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, log *conformance.Log) {
@@ -142,8 +143,8 @@ func TestUncertainSend(t *testing.T) {
 	}
 }
 
-// An answer is too long for a few messages. The bot must send several messages and the rest as a file, and exceed no
-// limit.
+// In this test, an answer is too long for a few messages. The bot must send several messages and the rest of the answer
+// as a file, and must exceed no limit.
 func TestLongAnswer(t *testing.T) {
 	words := make([]string, 6000)
 	for i := range words {
@@ -166,8 +167,8 @@ func TestLongAnswer(t *testing.T) {
 	})
 }
 
-// A person edits a question. WhatsApp reports edits only if the bot's number is also used in the WhatsApp Business
-// app. Then the bot must answer the new text, otherwise the old text.
+// In this test, a person edits a question. WhatsApp reports edits only if the bot's number is also used in the WhatsApp
+// Business app. If WhatsApp reports the edit, the bot must answer the new text, and otherwise the old text.
 func TestEditsAndDeletions(t *testing.T) {
 	for _, coexistence := range []bool{true, false} {
 		talking(t, standin.Options{Coexistence: coexistence}, conformance.Talker{Pause: 5 * time.Second}, func(t *testing.T, w *world, _ *conformance.Log) {
@@ -182,7 +183,7 @@ func TestEditsAndDeletions(t *testing.T) {
 	}
 }
 
-// A person hides the phone number. The bot must still answer.
+// In this test, a person hides the phone number from the bot. The bot must still answer the person.
 func TestHiddenNumber(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetPerson(standin.Person{UserID: standin.DefaultUser, HidePhone: true, Username: "@ann"}); err != nil {
@@ -194,8 +195,8 @@ func TestHiddenNumber(t *testing.T) {
 	})
 }
 
-// Meta verifies the URL of the webhook. The bot must accept only the right verify token. It must refuse webhooks
-// without a valid signature, and answer the messages when Meta repeats them.
+// When Meta verifies the URL of the webhook, the bot must accept only the right verify token. The bot must refuse
+// webhooks without a valid signature, and answer their messages when Meta repeats the webhooks.
 func TestStandinVerifies(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetCallback(t.Context(), "http://telex.test/any/path"); err != nil {

@@ -30,7 +30,7 @@ type webhookContent struct {
 // receivedMessage is a message from a person, with a reference to the message that the person replies to.
 type receivedMessage struct {
 	in           chat.Inbound
-	replied      string // id of the message that the person replies to; empty: none
+	replied      string // id of the message that the person replies to; empty: the message is not a reply
 	repliesToBot bool   // the person replies to a message of the bot
 }
 
@@ -46,7 +46,8 @@ type deliveryFailure struct {
 type userIDChange struct{ Old, New string }
 
 // decode decodes a webhook. Meta sends the webhooks of all phone numbers of an app to one URL, so decode ignores
-// changes that belong to a number other than the bot's. The problems in the result contain no text that people wrote.
+// changes that belong to a phone number other than the bot's. The field problems of the result contains no text that
+// people wrote.
 func decode(body []byte, number string) (n webhookContent) {
 	all, err := receiving.Decode[notification](body)
 	if err != nil {
@@ -122,7 +123,7 @@ func (n *webhookContent) addMessage(raw json.RawMessage, contacts []contact) (er
 		}
 		return nil
 	}
-	if m.Group != "" { // ignore the message: only official business accounts can be in groups
+	if m.Group != "" { // ignore messages in groups: only official business accounts can be in groups
 		return nil
 	}
 	in, err := m.inbound(contacts)
@@ -135,7 +136,7 @@ func (n *webhookContent) addMessage(raw json.RawMessage, contacts []contact) (er
 	return nil
 }
 
-// inbound returns an inbound message with the sender and time of m.
+// The method inbound returns a chat.Inbound with the sender and the time of m.
 func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 	var who contact
 	for _, c := range contacts {
@@ -167,8 +168,8 @@ func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 // maxID limits the length of a message id in bytes. The message ids that WhatsApp sends have less than a hundred bytes.
 const maxID = 512
 
-// decode sets the kind, text and attachments of an inbound message. If m contains nothing that the gateway handles,
-// decode returns false.
+// The method decode sets the kind, text and attachments of the inbound message in. If m contains nothing that the
+// gateway handles, the method returns false.
 func (m *message) decode(in *chat.Inbound) bool {
 	if m.Context.Forwarded || m.Context.Often {
 		in.Origin = chat.Forwarded
@@ -196,7 +197,7 @@ func (m *message) decode(in *chat.Inbound) bool {
 		return false
 	case "unsupported":
 		if slices.Contains([]string{"edit", "pin", "keep_in_chat", "reaction", "poll_update", "unknown"}, m.Unsupported.Type) {
-			return false // an event about another message, not a message; "unknown" usually means that the other message was deleted
+			return false // m is an event about another message; "unknown" usually means that the other message was deleted
 		}
 		m.addFile(in)
 	default:
@@ -209,8 +210,8 @@ func (m *message) decode(in *chat.Inbound) bool {
 }
 
 // addFile adds the file of m and the file's caption to the inbound message. Content that can't be downloaded, such as a
-// location, becomes an attachment without an id, named after its kind. Because of such an attachment, the gateway can
-// tell the person that the bot can't read the content.
+// location, becomes an attachment without an id, whose name is the kind of content. Because of such an attachment, the
+// gateway can tell the person that the bot can't read the content.
 func (m *message) addFile(in *chat.Inbound) {
 	for _, f := range []struct {
 		*media
@@ -245,11 +246,11 @@ func extension(mediaType string) string {
 }
 
 // unknownText replaces the text of a quoted message that this process does not remember, because the message is too old
-// or was sent before the process started. A webhook contains only the id of the quoted message.
+// or was sent before the process started. A webhook contains only the id of a quoted message, not its text.
 const unknownText = "[an earlier message, whose text is not known]"
 
-// quotes returns the message that m replies to. For a button press, quotes returns nil, because the press refers only
-// to the question above the button.
+// The method quotes returns a list with the message to which m replies. If m is a button press, quotes returns nil,
+// because the press refers only to the question above the button.
 func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
 		return nil
@@ -257,8 +258,8 @@ func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	return []chat.Quote{b.quote(m.in.To.Chat, chat.Quote{Own: m.repliesToBot, Text: unknownText, ID: chat.MessageID(m.replied)})}
 }
 
-// quote returns the remembered message that q refers to. If the bot does not remember the message, quote returns q
-// unchanged.
+// The method quote returns the remembered message to which q refers. If the bot does not remember this message, the
+// method returns q unchanged.
 func (b *Bot) quote(in chat.ChatID, q chat.Quote) chat.Quote {
 	if known, ok := b.texts.Get(textKey(in, q.ID)); ok && q.ID != "" {
 		return *known

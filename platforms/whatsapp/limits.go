@@ -6,16 +6,16 @@ import (
 	"telex/internal/chat"
 )
 
-// These constants limit the content of a message on WhatsApp. Meta's documentation counts characters, but does not
-// define this word. The package counts UTF-16 code units, because a text never has more characters than UTF-16 code
-// units.
+// These constants limit the content of a message on WhatsApp. Meta's documentation states these limits in "characters",
+// but does not define what a character is. The package counts UTF-16 code units, because a text never has more
+// characters than UTF-16 code units.
 const (
 	// textLimit is the maximum length of a text.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
 	textLimit = 4096
 	// buttonTextLimit is the maximum length of a text above buttons, maxButtons the maximum number of buttons, and
-	// titleLimit the maximum length of a button's title. Button ids may have 256 characters; action ids are always
-	// shorter.
+	// titleLimit the maximum length of a button's title. WhatsApp allows 256 characters in the id of a button. The ids of
+	// telex's actions are always shorter.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/interactive-reply-buttons-messages
 	buttonTextLimit = 1024
 	maxButtons      = 3
@@ -33,7 +33,7 @@ const (
 	maxImage    = 5_000_000
 )
 
-// maxUpload returns the maximum size of a file of a kind.
+// maxUpload returns the maximum size of a file in a message of the given kind.
 func maxUpload(kind string) int {
 	switch kind {
 	case kindImage:
@@ -44,22 +44,23 @@ func maxUpload(kind string) int {
 	return maxDocument
 }
 
-// typingEvery is the interval at which the typing indicator is renewed. WhatsApp hides the indicator after 25 seconds,
-// or earlier when the bot sends a message.
+// typingEvery is the interval at which telex renews the typing indicator. WhatsApp hides the typing indicator after 25
+// seconds, or earlier when the bot sends a message.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 const typingEvery = 20 * time.Second
 
-// These are the limits on the rate of messages.
+// These constants limit how many messages telex sends per time.
 const (
-	// pairInterval is the minimum average time between two messages to one person. A burst of up to pairAhead messages
-	// may exceed this rate, if a correspondingly long pause follows. The documentation does not say whether further
-	// messages are allowed before that pause has ended. telex therefore sends at most pairBurst messages at once.
+	// pairInterval is the minimum average time between two messages to one person. WhatsApp allows a burst of up to
+	// pairAhead messages to exceed this rate, if a correspondingly long pause follows the burst. Meta's documentation does
+	// not say whether further messages are allowed before this pause has ended. telex therefore sends at most pairBurst
+	// messages at once.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 	pairInterval = 6 * time.Second
 	pairAhead    = 45
 	pairBurst    = 10
-	// throughput is the limit of messages per second for the number. WhatsApp allows 80 messages per second. telex uses
-	// only half of them, because messages from people count against the same limit.
+	// throughput is how many messages per second telex sends from the phone number. WhatsApp allows 80 messages per
+	// second. telex uses only half of this limit, because messages from people count against the same limit.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	throughput = 40
 )

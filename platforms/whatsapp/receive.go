@@ -14,10 +14,10 @@ import (
 // answerTimeout limits the time of each API call that Run makes.
 const answerTimeout = 15 * time.Second
 
-// Run receives messages until ctx ends and passes each to accept, one after the other. Run sends a successful response
-// to a webhook only after accept has returned nil for all messages in the webhook. If Meta gets no successful response,
-// it repeats the webhook for up to seven days. Run therefore needs no resume cursor: after an outage, Meta sends the
-// missed messages again.
+// Run receives messages until ctx ends and passes each message to the function accept, one after the other. Run sends a
+// successful response to a webhook only after accept has returned nil for all messages in the webhook. If Meta gets no
+// successful response to a webhook, Meta repeats the webhook for up to seven days. Run therefore needs no resume
+// cursor: after an outage, Meta sends the missed messages again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the bot can't receive
 // messages. The kind of this error is Auth if Meta refuses the token or if the token may not use the phone number;
@@ -31,7 +31,7 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	return receiveError(ctx, err)
 }
 
-// Pulse implements gateway.Pulse. While the webhook server runs, it reports every BeatEvery that it works.
+// Pulse implements gateway.Pulse. The webhook server reports every BeatEvery that it works.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
 // checkCredentials checks the access token and the phone number id by requesting the phone number from Meta.
@@ -50,14 +50,15 @@ type receiver struct {
 	opened time.Time // when the webhook server began to listen
 }
 
-// acceptError marks an error that accept returned, so that receiveError can distinguish it from errors of the bot.
+// acceptError wraps an error that the function accept returned, so that receiveError can distinguish this error from
+// errors of the bot.
 type acceptError struct{ error }
 
-// Unwrap returns accept's error.
+// Unwrap returns the error that the function accept returned.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver passes a message to accept. If accept has already accepted the same message, deliver does nothing. If deliver
-// fails, it returns ctx's error or an acceptError.
+// deliver passes a message to the function accept. If accept has already accepted the same message, deliver does
+// nothing. If deliver fails, it returns ctx's error or an acceptError.
 func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	b := r.bot
 	if err := b.turn.Acquire(ctx, 1); err != nil {
@@ -71,7 +72,7 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	if b.recent.Has(key) {
 		return nil
 	}
-	b.remember(in) // before accept, because a turn may begin and show the typing indicator before accept returns
+	b.remember(in) // call remember before accept, because the typing indicator may be shown before accept returns
 	if err := r.accept(ctx, in); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -93,7 +94,7 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// remember records the parts of a message that Typing and later quotes need.
+// remember records the parts of a message that Typing needs and that the bot may have to quote later.
 func (b *Bot) remember(in chat.Inbound) {
 	switch in.Kind {
 	case chat.Edited:
@@ -116,8 +117,9 @@ func (r *receiver) markOpen(ctx context.Context) {
 	r.bot.greeting.Log(ctx, r.bot.log, slog.String("name", r.self.Name), slog.String("number", r.self.Number))
 }
 
-// receiveError converts the error that ended Run to the error that Run returns. Uncertain becomes Temporary, because it
-// is safe to receive again after any failure. If only the operator can fix the problem, the error says how.
+// receiveError converts the error that ended Run to the error that Run returns. receiveError replaces the kind
+// Uncertain with Temporary, because calling Run again is safe after any failure. If only the operator can solve the
+// problem, the error says how to solve it.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

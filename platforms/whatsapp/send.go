@@ -19,7 +19,7 @@ type outgoing struct {
 	Product     string       `json:"messaging_product"`
 	Kind        string       `json:"recipient_type"`
 	To          string       `json:"to,omitempty"`        // a phone number
-	Recipient   string       `json:"recipient,omitempty"` // a business-scoped user id
+	Recipient   string       `json:"recipient,omitempty"` // the person's business-scoped user id
 	Context     *replyTo     `json:"context,omitempty"`
 	Type        string       `json:"type"`
 	Text        *textBody    `json:"text,omitempty"`
@@ -64,9 +64,9 @@ type mediaBody struct {
 	Name    string `json:"filename,omitempty"`
 }
 
-// Send sends a new message. After an Uncertain failure, telex can't find out whether WhatsApp created the message: the
-// API has no idempotency key and can't search for messages. If the message to reply to no longer exists, WhatsApp sends
-// the new message without a quote.
+// Send sends a new message. After an Uncertain error, telex can't find out whether WhatsApp created the message,
+// because the API has no idempotency keys and can't search for messages. If the message to reply to no longer exists,
+// WhatsApp sends the new message without a quote.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	switch n := markup.Units(m.Text); {
 	case n > textLimit:
@@ -83,8 +83,8 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return b.create(ctx, to, m, out)
 }
 
-// buttons returns the buttons of a message, or nil if the text is too long for a message with buttons. People can
-// answer without buttons too, because the text says how to answer in words.
+// buttons returns the buttons of a message, or nil if the text is too long for a message with buttons. People can also
+// answer without buttons, because the text above the buttons says how to answer in words.
 func buttons(m chat.Outgoing) []button {
 	if markup.Units(m.Text) > buttonTextLimit {
 		return nil
@@ -128,7 +128,7 @@ func (b *Bot) create(ctx context.Context, to chat.Target, m chat.Outgoing, out o
 	return receipt, nil
 }
 
-// These patterns match the two kinds of ids that identify a person.
+// These regular expressions match the two kinds of ids by which WhatsApp identifies a person.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
 var (
 	phoneNumber = regexp.MustCompile(`^[0-9]{1,20}$`)
@@ -136,8 +136,8 @@ var (
 )
 
 // Typing marks the newest message of a person as read, and shows a typing indicator for 25 seconds or until the next
-// message. If the bot remembers no message of the chat, Typing requests the phone number instead. Requesting the phone
-// number shows nothing to the person, but tells the caller whether Meta is reachable.
+// message. If the bot remembers no message of the chat, Typing instead requests the description of the bot's phone
+// number. This request shows nothing to the person, but tells the caller of Typing whether Meta is reachable.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	newest, ok := b.newest.Get(string(to.Chat))
 	if !ok {
@@ -157,8 +157,8 @@ type account struct {
 	Number string `json:"display_phone_number"`
 }
 
-// account requests Meta's description of the phone number. The request fails if the access token or the phone number id
-// is invalid.
+// account requests Meta's description of the phone number. If the access token or the phone number id is invalid, the
+// method account fails.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
 func (b *Bot) account(ctx context.Context) (account, error) {
 	var a account

@@ -17,11 +17,12 @@ const (
 	// maxBody is the maximum size of a request body in bytes.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
 	maxBody = 3 << 20
-	// bodyTimeout limits the time to read a body. Meta expects responses within seconds.
+	// bodyTimeout limits the time to read the body of a request. bodyTimeout is short, because Meta expects a response
+	// within seconds.
 	bodyTimeout = 5 * time.Second
 )
 
-// serveHTTP answers Meta's requests until ctx ends or accept fails.
+// serveHTTP answers Meta's requests until ctx ends or the function accept fails.
 func (r *receiver) serveHTTP(ctx context.Context) error {
 	return webhook.Server{
 		Listener: r.bot.opts.Listener, Log: r.bot.log, Heart: &r.bot.heart,
@@ -59,8 +60,8 @@ func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error)
 	}, nil
 }
 
-// answer handles one webhook. answer returns nil after accept has accepted all messages in the webhook. If accept
-// fails, answer returns accept's error.
+// answer handles one webhook. answer returns no error after the function accept has accepted all messages in the
+// webhook. If accept fails, answer returns the error of accept.
 func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	n := decode(req.Body, r.bot.opts.PhoneNumberID)
 	for _, err := range n.problems {
@@ -85,8 +86,8 @@ func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Rep
 }
 
 // logUndelivered logs that WhatsApp could not deliver a message that it had accepted. The bot does not send an
-// undelivered message again. Most causes would make the next attempt fail too, and if the first message arrived late,
-// the person would see the text twice.
+// undelivered message again. Most causes would make a second attempt fail too, and if the first message arrived late
+// after all, the person would see the text twice.
 func (b *Bot) logUndelivered(ctx context.Context, s deliveryFailure) {
 	b.log.WarnContext(ctx, "WhatsApp could not deliver a message", slog.String("chat", s.chat), slog.String("message", s.id),
 		slog.Int("code", s.code), slog.String("error", b.secrets.Redact(s.description)), slog.Int64("failed_so_far", b.failed.Add(1)))

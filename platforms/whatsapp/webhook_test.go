@@ -46,10 +46,10 @@ type station struct {
 	stop     context.CancelFunc
 	done     chan error // receives the error of Run
 	accepted []chat.Inbound
-	refuse   error // the error that accept returns; nil: accept succeeds
+	refuse   error // the error that the function accept returns; nil: accept succeeds
 }
 
-// listening runs a bot in virtual time.
+// listening runs a bot in virtual time and calls the function test.
 func listening(t *testing.T, test func(*station)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(start(t, 0)) })
@@ -116,7 +116,7 @@ func (s *station) deliver(body []byte, signature string) int {
 	if signature != "" {
 		req.Header.Set("X-Hub-Signature-256", signature)
 	}
-	if len(body) > maxBody { // otherwise the server may close the connection before the client reads the response
+	if len(body) > maxBody { // without Expect, the server may close the connection before the client reads the response
 		req.Header.Set("Expect", "100-continue")
 	}
 	resp, err := s.client.Do(req)
@@ -167,7 +167,7 @@ func TestWebhooksAreVerified(t *testing.T) {
 			}
 		}
 		s.wantTexts()
-		for range 3 { // repeated by Meta, or replayed by an attacker
+		for range 3 { // simulate that Meta repeats the webhook, or that an attacker replays it
 			if got := s.deliver(body, sign(body)); got != 200 {
 				t.Errorf("the real one: %d", got)
 			}
@@ -185,7 +185,7 @@ func TestWebhooksAreVerified(t *testing.T) {
 	})
 }
 
-// Meta describes this handshake at
+// Meta describes the handshake by which it verifies a webhook's URL at
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#get-requests
 func TestHandshake(t *testing.T) {
 	listening(t, func(s *station) {
@@ -213,9 +213,9 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// accept fails, because the disk is full. The response to the webhook must have status 503, so that Meta repeats the
-// webhook, and Run must return accept's error. When the bot runs again and Meta repeats the webhook, the bot must accept
-// the message exactly once.
+// In this test, the function accept fails, because the disk is full. The response to the webhook must have status 503,
+// so that Meta repeats the webhook, and Run must return accept's error. When the bot runs again and Meta repeats the
+// webhook, the bot must accept the message exactly once.
 func TestAcceptFails(t *testing.T) {
 	listening(t, func(s *station) {
 		full := errors.New("disk full")
@@ -239,7 +239,8 @@ func TestAcceptFails(t *testing.T) {
 	})
 }
 
-// WhatsApp reports that it could not deliver a message. The bot must log the cause and the number of such messages.
+// When WhatsApp reports that it could not deliver a message, the bot must log the cause and the number of undelivered
+// messages.
 func TestUndelivered(t *testing.T) {
 	listening(t, func(s *station) {
 		for i := range 2 {
@@ -257,8 +258,8 @@ func TestUndelivered(t *testing.T) {
 	})
 }
 
-// A message waited at Meta while the bot was not running. The bot must mark this message as missed, but not a new
-// message, even if this machine's clock is wrong.
+// In this test, a message waited at Meta while the bot was not running. The bot must mark this message as missed. The
+// bot must not mark a new message as missed, even if this machine's clock is wrong.
 func TestMissed(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -278,8 +279,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// A person replies to an edited message, and to a message of the bot. The bot must quote the current text of these
-// messages.
+// In this test, a person replies to an edited message, and to a message of the bot. The bot must quote the current text
+// of these two messages.
 func TestRepliesToWhatWasSaid(t *testing.T) {
 	listening(t, func(s *station) {
 		first := text("wamid.1", "a question")
@@ -301,11 +302,12 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 	})
 }
 
-// Somebody sends ten thousand forged webhooks. The bot must refuse all of them, and its memory must not grow.
-func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
+// In this test, somebody sends ten thousand forged webhooks. The bot must refuse all of these webhooks, and the memory
+// of the process must not grow.
+func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // the test measures the memory of the whole process.
 	const most = 10 << 20 // bytes
 	s := start(t, 0)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same every time.
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the fixed seed makes each run of the test equal.
 	good := text("wamid.1", "hello")
 	forge := func() ([]byte, string) {
 		body := make([]byte, random.IntN(8<<10))
@@ -313,7 +315,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 			body[i] = byte(random.Uint32())
 		}
 		switch random.IntN(4) {
-		case 0: // the body has a valid form
+		case 0: // the body is valid except for one changed bit
 			body = slices.Clone(good)
 			body[random.IntN(len(body))] ^= 1
 		case 1:
@@ -335,7 +337,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 	if raced {
 		forged = 1000
 	}
-	flood(200) // creates connections and buffers, so that they don't count as growth later
+	flood(200) // create connections and buffers now, so that they don't count as growth later
 	before := inUse()
 	flood(forged)
 	if used := int64(inUse()) - int64(before); used > most { //nolint:gosec // sizes of memory.

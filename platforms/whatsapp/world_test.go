@@ -43,7 +43,7 @@ var (
 
 const wrongToken = "EAA-wrong-token"
 
-// world is WhatsApp's stand-in on an in-memory network. It has no groups.
+// world is WhatsApp's stand-in on an in-memory network. The world has no groups.
 type world struct {
 	t      *testing.T
 	server *standin.Server
@@ -54,7 +54,8 @@ type world struct {
 	hidden map[chat.MessageID]bool // messages that the person has hidden from her own view
 }
 
-// memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
+// memoryListener is an in-memory network address. A new listener can replace the previous listener at the address, as
+// after a restart.
 type memoryListener struct {
 	mu sync.Mutex
 	l  *memnet.Listener
@@ -87,12 +88,12 @@ func newWorld(t *testing.T, o standin.Options) *world {
 	if o.Limits == (standin.Limits{}) {
 		o.Limits = standin.NoLimits()
 	}
-	o.Latency, o.Dial, o.BatchWindow = 20*time.Millisecond, w.events.dial, 20*time.Millisecond // the stand-in puts messages that arrive within BatchWindow into one webhook
+	o.Latency, o.Dial, o.BatchWindow = 20*time.Millisecond, w.events.dial, 20*time.Millisecond // messages that arrive within BatchWindow are in one webhook
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	t.Cleanup(w.neverEdits)
 	for _, to := range append(crowd(maxCrowd), w.Private()) {
-		w.Say(to, conformance.Saying{Text: "good morning"}) // no bot receives this message; it opens the 24-hour window in which answers are allowed
+		w.Say(to, conformance.Saying{Text: "good morning"}) // this message, which no bot receives, begins the 24 hours in which answers are allowed
 	}
 	time.Sleep(time.Second)
 	w.verify()
@@ -113,7 +114,8 @@ func (w *world) neverEdits() {
 	}
 }
 
-// verify makes the stand-in deliver webhooks from now on. A temporary server answers its verification request.
+// verify makes the stand-in deliver webhooks from now on. A temporary server answers the verification request of the
+// stand-in.
 func (w *world) verify() {
 	w.t.Helper()
 	l, _ := w.events.listen(w.t.Context())
@@ -227,13 +229,13 @@ func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("download"
 // once returns a fault that affects one call.
 func once(method string, e conformance.Effect) standin.Fault {
 	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
-	if method == "download" { // a download is not a call of the API
+	if method == "download" { // the download of a file is not a call of the API
 		if f.Action == fault.RateLimit {
 			f.Action, f.Status, f.RetryAfter = fault.Status, http.StatusTooManyRequests, 0
 		}
 		return f
 	}
-	switch e.Status { // WhatsApp reports these errors in its own form
+	switch e.Status { // for these errors, WhatsApp's responses have a special form
 	case http.StatusForbidden:
 		f.Action, f.Status, f.Code = fault.Error, 0, standin.CodeUndeliverable
 	case http.StatusUnauthorized:
@@ -245,7 +247,7 @@ func once(method string, e conformance.Effect) standin.Fault {
 	return f
 }
 
-// RetryAfter returns twice the time between two messages to one person.
+// RetryAfter returns twice the minimum time between two messages to one person.
 func (w *world) RetryAfter() time.Duration { return 12 * time.Second }
 
 func (w *world) Enforce(r conformance.Rates) {
@@ -256,8 +258,8 @@ func (w *world) Enforce(r conformance.Rates) {
 	w.server.SetLimits(standin.PublishedLimits(), hidden)
 }
 
-// Violations returns all violations that the stand-in has recorded. Every attempt to change a message is one, because
-// WhatsApp has no edits (F56).
+// Violations returns all violations that the stand-in has recorded. Every attempt to change a message is a violation,
+// because WhatsApp has no edits (F56).
 func (w *world) Violations() []string {
 	var list []string
 	for _, v := range w.server.Stats().Violations.Details {
@@ -281,7 +283,7 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 	return conformance.InOrder(list)
 }
 
-// Pings is empty, because a text on WhatsApp notifies nobody but its recipient.
+// Pings returns nil, because a text on WhatsApp notifies nobody but the recipient.
 func (w *world) Pings(chat.Target) []string { return nil }
 
 func (w *world) Opened(to chat.Target) []string {
@@ -334,7 +336,7 @@ func (w *world) Unsized() {}
 
 func (w *world) Unordered() {}
 
-// Repeat makes Meta deliver everything twice.
+// Repeat makes Meta deliver every webhook twice.
 func (w *world) Repeat() {
 	w.server.Fault(standin.Fault{Method: "message", Action: standin.ActDuplicate})
 }
@@ -367,7 +369,7 @@ func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 	}
 }
 
-// discard deletes a file from WhatsApp.
+// discard deletes a file from WhatsApp's stand-in.
 func (w *world) discard(id string) {
 	w.t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: w.net.Dial}}
@@ -388,7 +390,8 @@ func (w *world) Menu(chat.Target) []string { return nil }
 
 func (w *world) MenuChanges() int { return 0 }
 
-// Remove deletes a person's own message for everybody, or hides the bot's message from the person.
+// If ref refers to a person's own message, Remove deletes the message for everybody. If ref refers to a message of the
+// bot, Remove hides the message from the person.
 func (w *world) Remove(ref chat.MessageRef) {
 	w.t.Helper()
 	if w.server.Revoke(string(ref.Target.Chat), string(ref.ID)) == nil {
@@ -406,7 +409,7 @@ func (w *world) Ban(to chat.Target) {
 	}
 }
 
-// Garble delivers a webhook with a valid signature that can't be decoded.
+// Garble delivers a webhook whose signature is valid, but whose messages can't be decoded.
 func (w *world) Garble() {
 	w.t.Helper()
 	body := []byte(`{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{"metadata":{"phone_number_id":"` +
@@ -418,7 +421,7 @@ func (w *world) Garble() {
 		w.t.Fatal(err)
 	}
 	req.Header.Set("X-Hub-Signature-256", standin.Sign(w.server.AppSecret(), body))
-	if resp, err := client.Do(req); err == nil { // after an error, nobody listens, and Meta would try again
+	if resp, err := client.Do(req); err == nil { // ignore an error: nobody listens then, and Meta would try again
 		_ = resp.Body.Close()
 	}
 }
