@@ -45,7 +45,7 @@ func newClients(keys []Key) []*client {
 	return out
 }
 
-// personOf returns the person under whom the store records a client's usage and responses.
+// personOf returns the chat.Person to whom the store assigns a client's usage and responses.
 func (s *Server) personOf(c *client) chat.Person {
 	return chat.Person{Endpoint: s.Endpoint, User: chat.UserID(c.Name)}
 }

@@ -1,7 +1,7 @@
-// Package apiserver implements an OpenAI-compatible server. Other programs call telex's models through this server,
-// with the Chat Completions API or the Responses API. The server is not a chat platform: it neither queues messages nor
-// edits previews. Each request starts one turn of the Runner. The goroutine that runs the turn writes each event of the
-// turn to the client immediately. If the client disconnects, the turn ends.
+// Package apiserver implements an OpenAI-compatible server. Through the server, programs call telex's models with the
+// Chat Completions API or the Responses API. The server is not a chat platform: it neither queues messages nor edits
+// previews. Each request starts one turn of the Runner. The goroutine that runs the turn writes each event of the turn
+// to the client immediately. If the client disconnects, the turn ends.
 //
 //	server.go          listening, stopping, routes, models
 //	access.go          keys, their limits, web pages

@@ -27,8 +27,8 @@ const cursor = " ▌"
 // settleTime is a time in which most answers become complete. Cases with longer answers wait longer than settleTime.
 const settleTime = 3 * time.Minute
 
-// testGateway runs a gateway. A case can kill the gateway and start it again, as if a new process followed the old
-// one. All these processes use the same stored data.
+// testGateway runs a gateway. A case can kill the gateway and start it again, which simulates a new process of telex.
+// All these processes use the same stored data.
 type testGateway struct {
 	*scene
 	model    *model
@@ -126,8 +126,8 @@ func (h *testGateway) stopInOrder() {
 	h.cancel = nil
 }
 
-// kill ends the process as SIGKILL does: the process stores nothing more, and its running calls break off. Then kill
-// starts the next process.
+// kill ends the process as SIGKILL does: the process stores nothing more, and its running calls break off. After that,
+// kill starts the next process of the gateway.
 func (h *testGateway) kill() {
 	h.Helper()
 	h.stopHard()

@@ -22,8 +22,8 @@ func endingFiles(names ...string) []chat.File {
 	return list
 }
 
-// decided stores a complete answer, as if an earlier process had stopped before it delivered the answer. Then decided
-// starts a process, which delivers the answer.
+// decided stores a complete answer, as if an earlier process had stopped before it delivered the answer. After storing
+// the answer, decided starts a process of the gateway, which delivers the answer.
 func (s *scene) decided(to chat.Target, e preview.Ending) *testGateway {
 	s.Helper()
 	if s.memory == nil {

@@ -134,8 +134,8 @@ func finalCases() []testCase {
 	}
 }
 
-// overflowCases returns the cases about finals whose text is already visible, and about texts that are too long for
-// one message.
+// overflowCases returns the cases about complete answers whose text people already see, and about answers that are too
+// long for one message.
 func overflowCases() []testCase {
 	return []testCase{
 		{"D2: what an edit made final already is not sent again", with((*scene).editor, func(s *scene, _ preview.Editor) {

@@ -21,8 +21,8 @@ func narrowRefusalCases() []testCase {
 				op = chat.OpEdit
 			}
 			// The function ten first lets the bot give four answers, one after the other. If refused is true, the platform
-			// refuses one call of each of these answers with 429. Then the function waits for the duration later, ten people ask
-			// at once, and the function returns how long their answers take.
+			// refuses one call of each of these answers with 429. After the answers, the function ten waits for the duration
+			// later, lets ten people ask at once, and returns how long their answers take.
 			ten := func(refused bool, later time.Duration) time.Duration {
 				pass(5 * time.Minute) // after this time, earlier calls no longer count against rate limits
 				for range 4 {

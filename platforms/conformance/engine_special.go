@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// specialCases returns the cases about features that only some platforms have, and about bugs that telex once had
-// there.
+// specialCases returns the cases about features that only some platforms have, and about bugs that telex once had on
+// these platforms.
 func specialCases() []testCase {
 	return []testCase{
 		{"D13: a stream shows only text that stays, and ends as a message with the whole of it", native(func(s *scene, w StreamWorld, to chat.Target) {

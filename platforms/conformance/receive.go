@@ -302,8 +302,8 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	}
 }
 
-// one returns the only message that was accepted since the previous call of take. If the number of accepted messages is
-// not one, the case fails.
+// one returns the only message that was accepted since the previous call of take. If no message or several messages
+// were accepted, the case fails.
 func (s *scene) one(r *running) chat.Inbound {
 	s.Helper()
 	list := r.take()

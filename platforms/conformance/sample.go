@@ -1,7 +1,7 @@
 package conformance
 
 // Sample is a Markdown text with every kind of formatting that models often use. The method Sample of each World
-// returns the text that people must see in the chat. This expected text is written by hand.
+// returns the text that people must see in the chat. In each World, the expected text of Sample is written by hand.
 const Sample = `# The plan
 
 Some **bold**, *italic* and ~~old~~ words, with ` + "`code_1`" + ` and [a link](https://example.org/a_b).

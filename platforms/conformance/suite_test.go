@@ -21,8 +21,8 @@ func TestSuite(t *testing.T) {
 	Run(t, func(*testing.T) World { return newToy(flaw) })
 }
 
-// The test gives the adapter of toy one flaw after the other. For each flaw, the case that is about this flaw must
-// fail.
+// For each flaw in a list, the test gives the flaw to the adapter of toy. For each flaw, the case that is about this
+// flaw must fail.
 func TestSuiteFindsMistakes(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(flawed) != "" {

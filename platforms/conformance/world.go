@@ -105,7 +105,7 @@ type Threader interface {
 type Presser interface {
 	// Buttons returns the current buttons below a message, in their order.
 	Buttons(ref chat.MessageRef) []chat.Action
-	// Press makes a person press a button. This person is the one who writes in the chat when Say is called.
+	// Press makes the person press a button who also writes in the chat when Say is called.
 	Press(ref chat.MessageRef, action string)
 	// PressAside is like Press, but another person in the group presses the button.
 	PressAside(ref chat.MessageRef, action string)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxCallbacks is how many interactions are acknowledged at the same time. Further interactions wait for their
-	// acknowledgement, but at most for callbackDeadline.
+	// maxCallbacks is how many interactions are acknowledged at the same time. When maxCallbacks interactions are being
+	// acknowledged, further interactions wait for their turn, but at most for callbackDeadline.
 	maxCallbacks = 512
 	// concludeWorkers is how many goroutines remove "thinking…" from answered commands.
 	concludeWorkers = 64

@@ -258,7 +258,7 @@ func (r *receiver) guildOf(ids ...string) string {
 	return "0"
 }
 
-// readSince returns a piece of work for [receiving.ReadBacklog]. This piece of work reads a channel's messages that are
+// readSince returns a piece of work for [receiving.ReadBacklog]. The returned piece reads a channel's messages that are
 // newer than the message with the id after, and passes these messages to the function done, oldest first.
 func (r *receiver) readSince(in channelInfo, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming

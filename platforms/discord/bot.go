@@ -84,7 +84,7 @@ func New(o Options) *Bot {
 // message is stored.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
-// Close closes idle connections. Later calls of the API open new connections.
+// Close closes idle connections. After Close, calls of the API open new connections.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.

@@ -11,7 +11,7 @@ const (
 	// maxChannels limits the channels whose type the bot remembers. The bot requests the type of any other channel
 	// from Discord when the type is needed.
 	maxChannels = 50_000
-	// maxDMs limits the remembered DMs, because a backfill reads each of them.
+	// maxDMs limits how many DMs the bot remembers, because a backfill reads each remembered DM.
 	maxDMs = 200
 )
 

@@ -88,8 +88,8 @@ func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (c
 func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
-		// Discord has an undocumented limit for edits of old messages, which blocks further edits for hours. Because of
-		// this limit, the gateway must replace the old message with a new one.
+		// Discord has an undocumented limit for edits of old messages, which blocks further edits for hours. Because Discord
+		// blocks edits of the old message, the gateway must replace the message with a new message.
 		// https://github.com/discord/discord-api-docs/issues/4413
 		return chat.Frozen
 	case status == http.StatusTooManyRequests:

@@ -77,8 +77,8 @@ func (l *connError) Error() string { return "gateway: " + l.reason.Error() }
 
 func (l *connError) Unwrap() error { return l.reason }
 
-// conn is one connection to Discord's gateway. One goroutine reads and another sends heartbeats, until one of them
-// fails or close is called.
+// conn is one connection to Discord's gateway. One goroutine reads from the connection and another goroutine sends
+// heartbeats, until one goroutine fails or the method close is called.
 type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger

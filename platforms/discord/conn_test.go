@@ -30,8 +30,8 @@ const (
 	scriptedURL = "ws://discord.test/gateway"
 )
 
-// scripted is a server whose gateway sends Hello to each client. After that, the function play of the test determines
-// what each connection does. Connections are counted from 1.
+// scripted is a server whose gateway sends Hello to each client. After Hello, the function play of the test determines
+// what happens on each connection. Connections are counted from 1.
 type scripted struct {
 	t     *testing.T
 	net   *memnet.Listener
@@ -258,8 +258,8 @@ func TestGuildsComeSlowly(t *testing.T) {
 	})
 }
 
-// This machine's clock is ahead of Discord's, so the command's token looks expired. The bot must still answer through
-// the interaction.
+// In this test, this machine's clock is ahead of Discord's clock, so the command's token looks expired. The bot must
+// still answer through the interaction.
 func TestClockIsAhead(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		c.ready()

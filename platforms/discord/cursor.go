@@ -92,8 +92,8 @@ func (s *session) start(from cursor, content bool) {
 // may be broken.
 const maxFailedResumes = 3
 
-// noteResume records whether Discord answered an attempt to resume the session. noteResume returns true if the
-// attempt got no answer and was the last one allowed.
+// noteResume records whether Discord answered an attempt to resume the session. noteResume returns true if the attempt
+// got no answer and the bot may make no further attempt.
 func (s *session) noteResume(answered bool) (last bool) {
 	if s.failedResumes++; answered || s.failedResumes >= maxFailedResumes {
 		s.failedResumes = 0

@@ -13,8 +13,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// In this test, many people without access use a command at the same time. Each of them must get a response at once,
-// and nobody else may see the response.
+// In this test, many people without access use a command at the same time. Each of the many people must get a response
+// at once, and nobody else may see this response.
 func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

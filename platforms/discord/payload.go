@@ -33,8 +33,8 @@ type upload struct {
 }
 
 // encode converts m to Discord's form. The encoded message notifies nobody, not even the author of the message to which
-// it replies (F35). The flag SuppressEmbeds prevents Discord from loading the URLs in the text and from showing
-// previews of them. https://docs.discord.com/developers/resources/message#allowed-mentions-object
+// it replies (F35). The flag SuppressEmbeds prevents Discord from loading the URLs in a text and from showing previews
+// of the linked pages. https://docs.discord.com/developers/resources/message#allowed-mentions-object
 // https://docs.discord.com/developers/resources/message#message-object-message-flags
 func encode(m chat.Outgoing) message {
 	out := message{

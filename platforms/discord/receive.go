@@ -30,8 +30,8 @@ const (
 )
 
 // Run receives messages until ctx ends and passes each message to accept, one after the other. Messages of one channel
-// keep their order. When a connection ends, Run opens another one and resumes the session. After Run has resumed the
-// session, Discord delivers the missed events. A new process that starts soon enough resumes the earlier process's
+// keep their order. When a connection ends, Run opens another connection and resumes the session. After Run has resumed
+// the session, Discord delivers the missed events. A new process that starts soon enough resumes the earlier process's
 // session at the cursor. If Discord has ended the session, a backfill reads the missed messages in guilds and known
 // DMs. Run delivers missed messages before newer messages of the same channel. A backfill can't read missed commands,
 // but Discord has told the people who used them that the application did not respond.
@@ -39,9 +39,9 @@ const (
 // An event counts as handled after accept has returned nil. If an event was not handled, the next Run receives it
 // again, before newer events. Without a cursor, Run receives only new messages.
 //
-// Run returns ctx's error if ctx ended, and accept's error if accept failed. Any other error is a *chat.SendError:
-// Auth if Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may
-// start, or Temporary.
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. Any other error of Run is a
+// *chat.SendError: Auth if Discord refuses the token, Rejected if the operator must fix something else, RateLimited if
+// no session may start, or Temporary.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	start, ok := parseCursor(from.Cursor)
 	if !ok {
@@ -81,7 +81,7 @@ type receiver struct {
 	replaying bool      // the session was resumed, and Discord is still delivering missed events
 }
 
-// run opens a connection, and opens another one whenever a connection ends.
+// The method run opens a connection to Discord's gateway, and opens another connection whenever a connection ends.
 func (r *receiver) run(ctx context.Context) error {
 	for refused := 0; ; {
 		began := time.Now()

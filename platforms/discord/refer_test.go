@@ -138,8 +138,8 @@ func TestRefusedIntent(t *testing.T) {
 	})
 }
 
-// When a person edits or deletes a message, Run must report the edit or deletion. Other changes of a message must be
-// ignored.
+// When a person edits or deletes a message, Run must report the edit or deletion. Run must ignore other changes of a
+// message, such as an added embed.
 func TestChangesOfAQuestion(t *testing.T) {
 	for name, threads := range map[string]bool{"in channels": false, "in threads": true} {
 		t.Run(name, func(t *testing.T) {

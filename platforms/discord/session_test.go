@@ -61,7 +61,7 @@ func TestSessionGoesOn(t *testing.T) {
 	}
 }
 
-// If the session is lost, the bot must start another one, and deliver the missed messages before newer messages.
+// If the session is lost, the bot must start another session, and deliver the missed messages before newer messages.
 func TestSessionIsLost(t *testing.T) {
 	for name, lose := range map[string]func(w *world){
 		"refused": func(w *world) {

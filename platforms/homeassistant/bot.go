@@ -30,8 +30,8 @@ type Options struct {
 	Token  string // long-lived access token
 	Watch  Watch
 	Notify string // a notify entity or notify action, such as "notify.mobile_app_phone"; empty: persistent notifications
-	// Pause is the minimum time from the end of an answer to the next message. This pause keeps the number of messages
-	// below telex's limit on turns per minute.
+	// Pause is the minimum time from the end of an answer to the next message. Pause keeps the number of messages below
+	// telex's limit on turns per minute.
 	Pause time.Duration
 	HTTP  http.RoundTripper // nil: the bot creates its own transport
 	Log   *slog.Logger      // nil: nothing is logged

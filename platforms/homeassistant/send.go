@@ -20,8 +20,8 @@ import (
 // title is the title of every notification.
 const title = "telex"
 
-// defaultRetryAfter is the wait after a response with status 429 that lacks the header Retry-After. Home Assistant
-// has no rate limit, but a proxy in front of Home Assistant may have one.
+// defaultRetryAfter is the wait after a response with status 429 that lacks the header Retry-After. Home Assistant has
+// no rate limit, but a proxy in front of Home Assistant may have a rate limit.
 const defaultRetryAfter = 30 * time.Second
 
 var errTooLong = errors.New("the text is too long")

@@ -12,7 +12,8 @@ const (
 	// gatherTime is how long the watcher waits before it reports a change, so that one message can report several
 	// changes. For example, a scene may switch many lights at the same time.
 	gatherTime = time.Second
-	// maxLines limits the changes that one message reports. Further changes wait for the next message to the gateway.
+	// maxLines limits the changes that one message reports. If more than maxLines changes are due, the further changes
+	// wait for the next message to the gateway.
 	maxLines = 50
 	// maxEntities limits how many recently changed entities the watcher remembers. The largest installations have a few
 	// thousand entities.

@@ -149,7 +149,7 @@ func TestWatcherIsBounded(t *testing.T) {
 }
 
 // For any sequence of changes, takeDue must return every due change, but no entity twice within its cooldown. A report
-// must start at the entity's last reported state. There is one exception: if the watcher missed a change, a change that
+// must start at the entity's last reported state. But if the watcher missed a change, the report of a change that
 // begins after the cooldown may start at another state. In the end, takeDue must have returned the newest state of each
 // entity that the watcher saw.
 func TestWatcherProperty(t *testing.T) {

@@ -48,9 +48,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// neverEdits checks that no notification ever had a cursor, and that the bot never dismissed one. If the outcome of a
-// create was unknown, the bot may have created the notification again, but only with the same text. One case of the
-// suite is an exception, because it repeats a create with a new text.
+// neverEdits checks that no notification ever had a cursor, and that the bot never dismissed a notification. If the
+// outcome of a create was unknown, the bot may have created the notification again, but only with the same text. One
+// case of the suite is an exception, because it repeats a create with a new text.
 func (w *world) neverEdits() {
 	for _, n := range w.bots("") {
 		for _, v := range n.Versions {

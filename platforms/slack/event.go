@@ -64,7 +64,7 @@ type message struct {
 	Edited      lenient[struct {
 		User string `json:"user"`
 	}] `json:"edited"`
-	// Metadata is data that an app stored with the message. Other apps' metadata may have any form.
+	// Metadata is data that an app stored with the message. The metadata of another app's message may have any form.
 	Metadata lenient[library.SlackMetadata] `json:"metadata"`
 }
 

@@ -77,5 +77,5 @@ func tsOf(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", us/1e6, us%1e6)
 }
 
-// isLater reports whether a is after b. Every valid ts counts as later than an invalid one.
+// isLater reports whether a is after b. Every valid ts counts as later than an invalid ts.
 func isLater(a, b string) bool { return timeOf(a).After(timeOf(b)) }

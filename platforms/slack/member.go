@@ -11,9 +11,9 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// People can use slash commands in every conversation. If the bot is not a member of the conversation, the bot can't
-// answer there. In such a conversation, the acknowledgement of the command tells the person that the bot can't answer,
-// because the person would see no other reaction.
+// People can use slash commands in every conversation. If the bot is not a member of a conversation, the bot can't
+// answer in this conversation. If the bot can't answer a command, the acknowledgement of the command says so to the
+// person, because the person would see no other reaction.
 
 const (
 	methodInfo = "conversations.info"

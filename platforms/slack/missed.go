@@ -65,7 +65,7 @@ type catchUp struct {
 	err    error // the first error
 }
 
-// The method run reads every chat. It starts with the chats in which people have recently asked the bot something.
+// The method run reads every chat, starting with the chats in which people have recently asked the bot something.
 func (m *catchUp) run(ctx context.Context) error {
 	if err := receiving.ReadBacklog(ctx, m.bot.log, missedRetryTime, append(m.pieces(m.from.Places), m.listChannels(""))); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (m *catchUp) run(ctx context.Context) error {
 	return nil
 }
 
-// noteFailure records an error that occurred while a chat was read. noteFailure ignores the error if the bot may not
-// read the chat, because the bot can't answer in an unreadable chat either.
+// noteFailure records an error that occurred while the bot read a chat. noteFailure ignores the error if the bot may
+// not read the chat, because the bot can't answer in an unreadable chat either.
 func (m *catchUp) noteFailure(err error) {
 	if kind := chat.AsSendError(err).Kind; err == nil || kind == chat.Forbidden || kind == chat.Gone {
 		return
@@ -88,8 +88,8 @@ func (m *catchUp) noteFailure(err error) {
 	}
 }
 
-// listChannels returns a piece of work that lists one page of the bot's conversations. This piece of work returns
-// further pieces, which read the listed conversations.
+// listChannels returns a piece of work that lists one page of the bot's conversations. The returned piece adds further
+// pieces of work, which read the listed conversations.
 func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string

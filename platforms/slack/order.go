@@ -10,8 +10,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// reorderDelay is how long a delivery waits for the deliveries of older messages. Slack uses a separate connection
-// for each delivery, so an older message may arrive later than a newer one.
+// reorderDelay is how long a delivery waits for the deliveries of older messages. Slack uses a separate connection for
+// each delivery, so an older message may arrive later than a newer message.
 const reorderDelay = 50 * time.Millisecond
 
 // arrivalOrder sorts the messages of a chat by the times at which people wrote them. Slack delivers messages in

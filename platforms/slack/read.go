@@ -213,8 +213,8 @@ func (r *readers) now() (from chat.Resume, began time.Time) {
 	return r.from, r.began
 }
 
-// pace limits the number of calls per minute. Reading missed messages waits until pace allows the next call. Any
-// other function that uses pace fails or makes no call if the limit is reached.
+// pace limits the number of calls per minute. Reading missed messages waits until pace allows the next call. If the
+// limit is reached, every function except the reading of missed messages fails, or does without the call.
 type pace struct {
 	mu    sync.Mutex
 	calls []time.Time // times of the calls in the last minute, oldest first

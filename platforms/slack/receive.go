@@ -169,7 +169,7 @@ func (r *receiver) addNames(ctx context.Context, a *decodedEvent) bool {
 }
 
 // namesDeadline returns when the requests for names must end. Messages that arrived together have the same deadline,
-// because telex handles them one after the other and must acknowledge all of them in time.
+// because telex handles these messages one after the other and must acknowledge all of these messages in time.
 func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 	from := a.arrived
 	switch held := r.opened.Add(holdTime); {

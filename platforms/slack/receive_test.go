@@ -106,8 +106,8 @@ func (w *world) wantGood() {
 // say sends a direct message from the person to the bot.
 func (w *world) say(text string) { w.server.Say(standin.Incoming{Channel: dm, Text: text}) }
 
-// In this test, Slack asks the bot to refresh a socket. The bot must open a new socket before Slack closes the old one.
-// No message may be lost. If there is no gap between the two sockets, all messages must arrive in order.
+// In this test, Slack asks the bot to refresh a socket. The bot must open a new socket before Slack closes the old
+// socket. No message may be lost. If there is no gap between the two sockets, all messages must arrive in order.
 func TestSocketIsRefreshed(t *testing.T) {
 	for _, grace := range []time.Duration{0, 10 * time.Second} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
@@ -496,8 +496,8 @@ func TestSlowNames(t *testing.T) {
 	}
 }
 
-// In this test, Slack asks the bot for half a minute to replace every socket as soon as it is open. In this half
-// minute, the bot must request only a few sockets.
+// In this test, Slack asks the bot for half a minute to replace every socket as soon as it is open. Although Slack asks
+// for new sockets again and again, the bot must request only a few sockets.
 func TestUnstableSocketsAreThrottled(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})

@@ -155,8 +155,8 @@ func metadata(hashed string) library.MsgOption {
 }
 
 // escapeControls escapes the control sequences in a text, because they could notify people. A text that [Dialect] has
-// rendered contains no control sequences. But if Slack refuses the markup of a text, the gateway sends the text
-// without markup, and the text without markup may contain control sequences (F35).
+// rendered contains no control sequences. If Slack refuses the markup of a text, however, the gateway sends the text
+// without markup, and this text may contain control sequences (F35).
 func escapeControls(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }

@@ -75,7 +75,8 @@ type socketEvent struct {
 }
 
 // runSockets keeps a socket open. runSockets returns when ctx ends, or when the last socket has closed and no other
-// socket can be opened. If Slack asks to replace a socket, runSockets opens a new one while it still reads the old one.
+// socket can be opened. If Slack asks to replace a socket, runSockets opens a new socket while it still reads the old
+// socket.
 func (r *receiver) runSockets(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -161,9 +162,9 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// The method handle handles an event of a socket. It fails if the function accept failed. If the last socket has ended,
-// it also fails if a rate limit forbids opening another socket, or if the last socket ended so early that the next
-// socket would probably end as early.
+// The method handle handles an event of a socket. The method fails if the event reports that the function accept has
+// failed. If the last socket has ended, the method also fails if a rate limit forbids opening another socket, or if the
+// last socket ended so early that the next socket would probably end as early.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -304,7 +305,7 @@ func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events 
 	}
 }
 
-// ping sends pings to Slack until Slack does not answer one of them, and then returns an error.
+// The method ping sends pings to Slack until Slack does not answer a ping, and then returns an error.
 func (l *socket) ping(socketCtx context.Context) error {
 	for {
 		if err := receiving.Sleep(socketCtx, pingEvery); err != nil {

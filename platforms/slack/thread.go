@@ -116,7 +116,7 @@ func (m *message) quote(self identity, name func(user string) string) chat.Quote
 	return q
 }
 
-// attached returns the attachments of m, but at most maxShared of them.
+// attached returns the attachments of m, but at most maxShared attachments.
 func (m *message) attached() []attachment {
 	var list []attachment
 	for _, a := range m.Attachments.value[:min(len(m.Attachments.value), maxShared)] {
@@ -148,7 +148,7 @@ func (a attachment) quote(self identity, name func(user string) string) chat.Quo
 	}
 }
 
-// quotedFiles lists the files of a quoted message, but at most maxAttached of them.
+// quotedFiles lists the files of a quoted message, but at most maxAttached files.
 func quotedFiles(files []file) []chat.Attachment {
 	return attachments(files[:min(len(files), maxAttached)])
 }

@@ -287,8 +287,8 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 	return list
 }
 
-// The method formats returns the formats, such as bold or a link, in a range of the text. It leaves out formats inside
-// a formula, because a formula can't contain other formats.
+// The method formats returns the formats, such as bold or a link, in a range of the text, except formats inside a
+// formula, because a formula can't contain other formats.
 func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	var formula byteSpan // the last formula that the loop has found
 	for _, s := range w.spans {

@@ -260,7 +260,7 @@ func (w *world) Sample() string {
 	}, "\n")
 }
 
-// Unpreviewed reports whether the bot's messages never have link previews. This is the case if all messages are rich
+// Unpreviewed reports whether the bot's messages never have link previews, which is true if all messages are rich
 // messages.
 func (w *world) Unpreviewed() bool { return w.rich == telegram.RichAlways }
 

@@ -55,9 +55,9 @@ func (d Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Len counts UTF-16 code units. Telegram also limits the number of blocks in a rich message. Because of this limit, Len
-// also computes a second length: a fixed number of code units for each block beyond the first freeWeight blocks. Len
-// returns the greater of the two lengths.
+// Len counts UTF-16 code units. Telegram also limits the number of blocks in a rich message. Because Telegram limits
+// the number of blocks, Len also computes a second length: a fixed number of code units for each block beyond the first
+// freeWeight blocks. Len returns the greater of the two lengths.
 func (d Dialect) Len(r markup.Rendered) int {
 	n := markup.Units(r.Text)
 	if isRich(r.Spans) {

@@ -158,9 +158,9 @@ func TestFindAfterARestart(t *testing.T) {
 	})
 }
 
-// In this test, other processes received many messages, and this process does not know all of these messages. Then this
-// process makes a create call of unknown outcome. Once the process has learned the ids of the received messages, Find
-// must find the message of the create call after a few probes.
+// In this test, other processes received many messages, and this process does not know all of these messages. The
+// process that does not know all messages makes a create call of unknown outcome. Once the process has learned the ids
+// of the received messages, Find must find the message of the create call after a few probes.
 func TestFindAmongOtherProcesses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, receives conformance.Adapter) {
 		finder(t, receives)

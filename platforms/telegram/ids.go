@@ -189,9 +189,9 @@ func (i *ids) beginCreate(to chat.Target) {
 }
 
 // recordCreate records the result of a create call and returns the call's receipt. A probe that began before the create
-// call may have found or changed the new message. If this is possible, recordCreate fails with Uncertain. Because of
-// this error, the gateway searches for the message, and sends it again if another search has assigned the message to
-// another reply.
+// call may have found or changed the new message. If a probe may have done so, recordCreate fails with Uncertain. When
+// recordCreate fails with Uncertain, the gateway searches for the message, and sends it again if another search has
+// assigned the message to another reply.
 func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -289,7 +289,7 @@ const (
 )
 
 // finishProbe records the result of a probe. finishProbe returns false if an earlier probe may have changed the
-// message. In this case, the content of the message does not prove which create call made the message.
+// message. If finishProbe returns false, the content of the message does not prove which create call made the message.
 func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult) (own bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

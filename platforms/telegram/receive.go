@@ -205,10 +205,10 @@ type decodedUpdate struct {
 	err   error
 }
 
-// decodeAll decodes the updates of one response. An album consists of several messages, but only one of them mentions
-// the bot or replies to the bot. decodeAll treats the other messages of this album as addressed to the bot too, even
-// in later responses. No message of the album arrives in an earlier response than the mention, because Telegram's
-// apps put the caption on the first message.
+// decodeAll decodes the updates of one response. An album consists of several messages, but usually only one message of
+// the album mentions the bot or replies to the bot. decodeAll treats the other messages of this album as addressed to
+// the bot too, even in later responses. No message of the album arrives in an earlier response than the mention,
+// because Telegram's apps put the caption on the first message.
 func (r *receiver) decodeAll(updates []json.RawMessage) []decodedUpdate {
 	list := make([]decodedUpdate, len(updates))
 	addressed := map[string]bool{r.album: r.album != ""}

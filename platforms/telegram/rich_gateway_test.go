@@ -78,8 +78,8 @@ func TestRichAutoEndToEnd(t *testing.T) {
 }
 
 // In this test, a server that does not support rich messages refuses the bot's first rich message. The bot must then
-// show the whole answer once, as a text with entities. After this refusal, the bot must send no more rich messages,
-// even if the server would accept them.
+// show the whole answer once, as a text with entities. After the server has refused a rich message, the bot must send
+// no more rich messages, even if the server would accept rich messages.
 func TestServerWithoutRichMessages(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichAuto, telegram.RichAlways} {
 		for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {

@@ -11,10 +11,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Send sends a new message. If the response lacks the id of the message, the receipt lacks the id too. In this case,
-// the message was sent, but the bot can't edit the message. Telegram has no idempotency keys, so after an Uncertain
-// error the gateway uses Find to learn whether the message was sent. If the message to which m replies was deleted,
-// Telegram sends m without the reply.
+// Send sends a new message. If the response lacks the id of the message, the receipt lacks the id too. A message
+// without an id in the receipt was sent, but the bot can't edit the message. Telegram has no idempotency keys, so after
+// an Uncertain error the gateway uses Find to learn whether the message was sent. If the message to which m replies was
+// deleted, Telegram sends m without the reply.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	method, rich := "sendMessage", b.sendsRich(m)
 	if rich {

@@ -24,8 +24,8 @@ import (
 // streaming of the configuration uses this name as the key of the terminal's settings.
 const Endpoint chat.EndpointID = "cli"
 
-// operator is the user id of the person at a terminal. This person is anybody who may start the program or connect to
-// the daemon's socket.
+// operator is the user id of the person at a terminal. The person at a terminal is anybody who may start the program or
+// connect to the daemon's socket.
 const operator chat.UserID = "operator"
 
 // HubOptions configures a Hub.

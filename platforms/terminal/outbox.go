@@ -47,8 +47,8 @@ func (o *outbox) put(f Frame) {
 	}
 }
 
-// end makes the outbox accept no more frames. After this call, the method take returns the frames that still wait, and
-// finally the error err.
+// end makes the outbox accept no more frames. When the outbox has ended, the method take returns the frames that still
+// wait, and finally the error err.
 func (o *outbox) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

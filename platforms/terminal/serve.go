@@ -32,8 +32,8 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	// From now on, the outbox keeps all new messages for the client. The frame Welcome contains the earlier messages.
-	// This frame may lack messages that arrive while the hub prepares and sends it, so the outbox must keep such
+	// From now on, the outbox keeps all new messages for the client. The frame Welcome contains the earlier messages. The
+	// frame Welcome may lack messages that arrive while the hub prepares and sends it, so the outbox must keep such
 	// messages.
 	if write(conn, Frame{Welcome: h.welcome(ctx, hello.Session)}) != nil {
 		return nil // the client left

@@ -141,7 +141,7 @@ func (w *writer) sequence() string {
 	return "\x1b[" + strings.Join(params, ";") + "m"
 }
 
-// style writes the escape sequence of a style, unless the style is already the current one.
+// The method style writes the escape sequence of a style, unless this style is already the current style.
 func (w *writer) style(sgr string) {
 	if sgr == w.sgr {
 		return

@@ -68,8 +68,8 @@ const (
 	// maxChats limits the chats whose newest message the bot remembers. To show a typing indicator, the bot needs the
 	// id of the newest message.
 	maxChats = 4096
-	// maxTexts limits how many messages the bot remembers in case a person replies to one of them. maxQuoted limits the
-	// size of each remembered text in bytes. All remembered texts together use at most 4 MB.
+	// maxTexts limits how many messages the bot remembers, so that it can quote a message to which a person replies.
+	// maxQuoted limits the size of each remembered text in bytes. All remembered texts together use at most 4 MB.
 	maxTexts  = 500
 	maxQuoted = 8 << 10
 	// idleConnections is the maximum number of idle connections to Meta.

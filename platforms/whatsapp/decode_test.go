@@ -188,7 +188,8 @@ func TestDecodeNews(t *testing.T) {
 }
 
 // In this test, a person replies to a message, and WhatsApp sends only the id of that message. If this process
-// remembers the message, the bot must quote its text. Otherwise, the quote must say that the text is unknown.
+// remembers the message, the bot must quote its text. If the process does not remember the message, the quote must say
+// that the text is unknown.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	b := New(Options{})

@@ -137,7 +137,8 @@ var (
 
 // Typing marks the newest message of a person as read, and shows a typing indicator for 25 seconds or until the next
 // message. If the bot remembers no message of the chat, Typing instead requests the description of the bot's phone
-// number. This request shows nothing to the person, but tells the caller of Typing whether Meta is reachable.
+// number. Requesting the description shows nothing to the person, but tells the caller of Typing whether Meta is
+// reachable.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	newest, ok := b.newest.Get(string(to.Chat))
 	if !ok {

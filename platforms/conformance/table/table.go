@@ -104,8 +104,8 @@ func (t *table) read(r io.Reader) error {
 	}
 }
 
-// say records a line of output. The parameter who is the test or package that wrote the line; if who is empty, the
-// writer is unknown.
+// The method say records a line of output. The parameter who is the test or package that wrote the line; if who is
+// empty, the writer is unknown.
 func (t *table) say(who, text string) {
 	if t.output[who] == nil {
 		t.output[who] = &strings.Builder{}

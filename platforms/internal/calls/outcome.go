@@ -42,7 +42,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	}
 	unsent := false
 	// An HTTP transport uses a second connection for a request only if the transport has written nothing to the first
-	// connection. So the last of the following two events shows whether the request was sent.
+	// connection. The last call of GetConn or GotConn therefore shows whether the request was sent.
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { unsent = true },
 		GotConn: func(httptrace.GotConnInfo) { unsent = false },

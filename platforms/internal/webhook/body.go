@@ -17,7 +17,8 @@ const (
 	sharedBytes = 4 << 20
 	// maxRequests limits the requests that the server handles at the same time.
 	maxRequests = 128
-	// maxConnections limits the open connections. Further connections wait until an open connection is closed.
+	// maxConnections limits the open connections. When maxConnections connections are open, a further connection waits
+	// until an open connection is closed.
 	maxConnections = 256
 	// maxHeader limits the headers of a request, in bytes.
 	maxHeader = 16 << 10

@@ -221,10 +221,10 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// In this test, three hundred requests arrive at the same time. The server must answer at least 128 of them, and refuse
-// the others with status 429. While the server handles 128 requests, it must refuse a further request at once. The
-// server must neither check this request nor wait for its body, and the response must say when the platform may try
-// again.
+// In this test, three hundred requests arrive at the same time. The server must answer at least 128 of the requests,
+// and refuse the remaining requests with status 429. While the server handles 128 requests, it must refuse a further
+// request at once. The server must neither check this request nor wait for its body, and the response must say when the
+// platform may try again.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {
@@ -320,7 +320,7 @@ func TestTooLargeBodies(t *testing.T) {
 }
 
 // Several clients send long bodies, until the shared memory has no room for another long body. The server must refuse
-// another long body, but accept a short one. When the requests have timed out, the memory must be free again.
+// another long body, but accept a short body. When the requests have timed out, the memory must be free again.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20

@@ -2,7 +2,7 @@ package ui
 
 import tea "charm.land/bubbletea/v2"
 
-// The method key handles the press of a key. It returns a command that the library Bubble Tea must execute, or nil.
+// The method key handles the press of a key, and returns a command that the library Bubble Tea must execute, or nil.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch k.Keystroke() {
 	case "ctrl+c":
@@ -30,8 +30,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt handles Ctrl-C. It takes the first of these actions that is possible: end the program if there is no
-// connection, stop the current answer, clear the input, or show how to leave.
+// interrupt handles Ctrl-C by the first of these actions that is possible: end the program if there is no connection,
+// stop the current answer, clear the input, or show how to leave.
 func (m *model) interrupt() {
 	switch {
 	case m.disconnected != "":

@@ -21,8 +21,8 @@ var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}
 
 // wrap cuts text into lines of at most width cells. If a line is too long, wrap indents the continuation of the line
 // like the beginning of the line. If a style or a link continues in the next line, wrap ends the style or link at the
-// end of the line, and begins it again in the next line. Because of this, each line can be shown without the previous
-// lines.
+// end of the line, and begins it again in the next line. Each line that wrap returns can therefore be shown without the
+// previous lines.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
