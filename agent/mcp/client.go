@@ -37,8 +37,8 @@ func New(o Options) (*Client, error) {
 }
 
 // Run connects to all servers and keeps the connections open. Run blocks until ctx has ended, every connection is closed and
-// every child process has exited. The processes exit within some seconds. Run must be called only once. Run logs problems
-// with servers; they never end Run.
+// every child process has exited. After ctx has ended, the child processes exit within some seconds. Run must be called only
+// once. Run logs problems with servers, but never returns because of them.
 func (c *Client) Run(ctx context.Context) {
 	grace := time.AfterFunc(startGrace, func() { close(c.late) })
 	defer grace.Stop()

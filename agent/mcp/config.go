@@ -56,8 +56,8 @@ type Options struct {
 	// server and ends all its processes. Without a Keeper, processes that leave the server's process group may survive the
 	// server.
 	Keeper []string
-	// Large is a channel with the capacity 1. All clients that share this channel together read only one large message at a
-	// time, which limits the memory that they use. If Large is nil, the client makes its own channel.
+	// Large is a channel with the capacity 1. If several clients share this channel, only one of them reads a large message at a
+	// time. This limits the memory that the clients use. If Large is nil, the client makes its own channel.
 	Large chan struct{}
 }
 

@@ -27,10 +27,11 @@
 //
 // # Trust
 //
-// Servers are not trusted. A server's environment has only PATH, HOME, LANG and the configured variables. The size and the
-// rate of a server's messages are limited. The configuration decides which tools are read-only. A server may send hints about
-// this, which count only if the configuration says that the server is trusted. If the description, schema or hints of a tool
-// change, earlier approvals become invalid. telex does not offer roots, sampling and elicitation to servers.
+// Servers are not trusted. A server's environment has only PATH, HOME, LANG and the configured variables. The size and the rate
+// of a server's messages are limited. The configuration decides which tools are read-only. A server may send hints about which
+// tools are read-only, but the hints count only if the configuration says that the server is trusted. If the description,
+// schema or hints of a tool change, earlier approvals become invalid. telex does not offer roots, sampling and elicitation to
+// servers.
 //
 // # Goroutines
 //

@@ -275,7 +275,7 @@ func (g *gate) acquireLarge() error {
 	return nil
 }
 
-// releaseLarge releases the slot for a large message, if the gate holds the slot. Then another large message can be read.
+// releaseLarge releases the slot for a large message, if the gate holds the slot, so that another large message can be read.
 func (g *gate) releaseLarge() {
 	if leave := g.release.Swap(nil); leave != nil {
 		(*leave)()

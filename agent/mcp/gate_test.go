@@ -12,7 +12,7 @@ import (
 )
 
 // body returns the body of a message from the server with the intake i. A goroutine sends the first bytes of the body. The
-// caller writes the rest into the PipeWriter.
+// caller writes the rest of the body into the PipeWriter.
 func body(t *testing.T, i *intake, first int) (*gate, *io.PipeWriter) {
 	r, w := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())

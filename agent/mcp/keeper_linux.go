@@ -40,8 +40,8 @@ const (
 // Keep runs a server as the child of this process. When the server has exited or the daemon has ended, Keep kills the server
 // and everything that the server started. Keep returns the server's exit status when all these processes have ended, or after
 // killTime. The daemon starts its own program again, as a separate process that calls Keep, because the daemon can't clean up
-// after its own death. The keeper notices that death because the pipe that it reads is closed. Processes that leave their
-// parent, group or session remain descendants of the keeper, because it is their subreaper.
+// after its own death. When the daemon dies, the pipe from the daemon to the keeper is closed, and the keeper notices this.
+// Processes that leave their parent, group or session remain descendants of the keeper, because it is their subreaper.
 //
 // args are the path of the program and its arguments. The server inherits this process's standard streams and
 // environment.
@@ -81,7 +81,8 @@ func notStarted(program string, err error) int {
 	return exitNotStarted
 }
 
-// leaveStreams closes the keeper's copies of the standard streams, so that the daemon notices when the server closes its own.
+// leaveStreams closes the keeper's copies of the standard streams, so that the daemon notices when the server closes its own
+// copies.
 func leaveStreams() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -226,8 +227,8 @@ func number(s string) int {
 	return n
 }
 
-// sweep kills the remaining processes of a server whose keeper was killed. sweep finds these processes by their session, or
-// by the mark in their environment.
+// sweep kills the remaining processes of a server whose keeper was killed. sweep finds these processes by their session, or by
+// the environment variable markName, whose value is mark.
 func sweep(session int, mark string) {
 	for range freePasses {
 		left := false

@@ -226,8 +226,7 @@ func runs(t *testing.T, c *Client, log *said) *said {
 	return log
 }
 
-// until waits until the function is returns true, for example because of another process. After 90 seconds, until fails the
-// test.
+// until waits until a condition holds, for example because of another process. After 90 seconds, until fails the test.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(90 * time.Second); !is(); {

@@ -40,8 +40,8 @@ type child struct {
 	err     error
 }
 
-// start runs the command of a server, with a keeper as its parent if one is configured. start calls fail when the server
-// exceeds a limit. The caller must call end.
+// start runs the command of a server, with a keeper as its parent if one is configured. When the server exceeds a limit, start
+// calls the function fail. The caller must call the child's method end.
 func start(s *server, said *lines, fail func(error)) (*child, error) {
 	c := &child{said: said, exited: make(chan struct{}), mark: rand.Text()}
 	c.cmd = exec.Command(s.Command, s.Args...)
@@ -156,7 +156,7 @@ func (c *child) transport() sdk.Transport {
 }
 
 // stdin is a child's standard input. If the child does not read its input in time, Write returns an error, which ends the
-// connection. Without this limit, the SDK would queue any number of messages.
+// connection. If Write had no time limit, the SDK would queue any number of messages.
 type stdin struct{ *os.File }
 
 // Write implements io.Writer.

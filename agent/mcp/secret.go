@@ -23,7 +23,7 @@ func newSecrets(s Server) secrets {
 	if u, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		if u.User != nil || u.RawQuery != "" {
 			hide(s.URL, u.Scheme+"://"+u.Host+u.Path)
-			hide(u.Redacted(), u.Scheme+"://"+u.Host+u.Path) // the form in net/http's errors
+			hide(u.Redacted(), u.Scheme+"://"+u.Host+u.Path) // the form of the URL in net/http's errors
 		}
 		if password, ok := u.User.Password(); ok {
 			hide(password, redacted)

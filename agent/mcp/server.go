@@ -36,7 +36,7 @@ const (
 )
 
 // pause returns how long to wait before the next attempt to connect, after a number of failures in a row. The caller adds
-// jitter.
+// jitter to the pause.
 func pause(failures int) time.Duration {
 	return min(shortestPause<<min(max(0, failures-1), 6), longestPause)
 }
@@ -255,8 +255,8 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection returns the current session. If there is no session, or if the current session is the one in the argument but,
-// connection waits for a new session, at most for callWait.
+// connection returns the current session. If there is no session, or if the current session is the one that the caller
+// excludes, connection waits for a new session, at most for callWait.
 func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()
@@ -284,7 +284,7 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 	}
 }
 
-// call makes a call over the current connection. Even if call repeats it, the tool call takes effect at most once.
+// call makes a call over the current connection. Even if the request is sent again, the tool call takes effect at most once.
 func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, in agent.Input) (agent.Output, error) {
 	var c *session
 	var res *sdk.CallToolResult

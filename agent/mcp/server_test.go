@@ -115,7 +115,7 @@ func TestUnavailableServer(t *testing.T) {
 		if _, err := echo.Call(t.Context(), agent.Input{Arguments: "{}"}); err != nil {
 			t.Errorf("a tool from before: %v", err)
 		}
-		if n := strings.Count(log.String(), "level=WARN"); n != 2 { // the lost connection, and the unavailable server
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 { // one about the lost connection, one about the unavailable server
 			t.Errorf("%d warnings:\n%s", n, log)
 		}
 		for i := 2; i < len(m.tries); i++ {

@@ -31,7 +31,7 @@ type link struct {
 	why       func() error // returns why the link broke; nil: unknown
 }
 
-// opener opens a link to a server. If the server exceeds a limit, the link calls fail, which ends the session.
+// opener opens a link to a server. If the server exceeds a limit, the link calls the function fail, which ends the session.
 type opener func(s *server, fail func(error)) (link, error)
 
 // open returns the opener for the configured kind of link.
@@ -235,7 +235,7 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	var err error
 	returned := make(chan struct{})
 	// The call needs its own goroutine, because it can hang while it writes to a pipe that the server does not read. The end of
-	// its context does not interrupt the write.
+	// the call's context does not interrupt such a write.
 	if !c.spawn(func() {
 		defer close(returned)
 		res, err = c.legal.CallTool(ctx, params)
@@ -246,8 +246,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	case <-returned:
 		return res, err
 	case <-c.ctx.Done():
-		// The session has ended. Wait briefly for the answer to this call, because the answer may be the reason: the server may
-		// have answered that it does not know the session. In that case, the call had no effect.
+		// The session has ended. Wait briefly for the answer to this call, because the answer may be the reason: the server may have
+		// answered that it does not know the session. If the server does not know the session, the call had no effect.
 		timer := time.NewTimer(lastAnswer)
 		defer timer.Stop()
 		select {
@@ -264,7 +264,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	}
 }
 
-// expect passes reports about the progress of a call to tell, until forget is called. The call must be sent with token.
+// expect passes reports about the progress of a call to the function tell, until the function forget is called. The caller must
+// send the call with the returned token.
 func (c *session) expect(tell func(string)) (token string, forget func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

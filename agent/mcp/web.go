@@ -163,8 +163,8 @@ func isStream(res *http.Response) bool {
 	return mediaType == "text/event-stream"
 }
 
-// refused returns the response with which a server says that it has no stream of its own messages. The SDK then works without
-// the stream.
+// refused returns the response with which a server says that it has no stream of its own messages. After this response, the SDK
+// works without the stream.
 func refused(req *http.Request) *http.Response {
 	return &http.Response{
 		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

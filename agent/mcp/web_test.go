@@ -135,8 +135,8 @@ func TestHTTPServerRestarts(t *testing.T) {
 	})
 }
 
-// Many servers answer with 400 instead of 404 if they do not know the session. The first call then fails, but later calls
-// succeed.
+// Many servers answer with 400 instead of 404 if they do not know the session. After such an answer, the first call fails, but
+// later calls succeed.
 func TestHTTPServerAnswersUnknownSessionWith400(t *testing.T) {
 	impolite := func(t *testing.T) http.Handler {
 		inner := fresh(t, nil)
