@@ -142,7 +142,7 @@ func canonicalName(name string) string {
 }
 
 // parseTime parses a time. A time without an offset is in zone. If clocks in that zone go forward or back at that time, the
-// time does not exist or exists twice. In that case, note warns the model.
+// time does not exist or exists twice. note warns the model about a time that does not exist or exists twice.
 func parseTime(s string, zone *time.Location) (at time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{
@@ -172,8 +172,8 @@ func parseTime(s string, zone *time.Location) (at time.Time, note string, err er
 	return time.Time{}, "", errors.New("invalid time; use one such as 2026-03-29T14:00 or 2026-03-29T14:00:00+02:00")
 }
 
-// clockChangeNote returns a warning for the model if clocks go forward or back at the time that was written as s. Such a time
-// does not exist, or exists twice.
+// clockChangeNote returns a warning for the model if clocks go forward or back at the time that was written as s. When clocks
+// go forward or back, a local time does not exist, or exists twice.
 func clockChangeNote(at time.Time, s, layout string) string {
 	if at.Format(layout) != s {
 		return "Clocks go forward then: " + s + " does not exist in that zone."

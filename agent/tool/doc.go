@@ -40,7 +40,7 @@
 //
 // The tool remember changes only the bot's notes about the asker. A call of remember usually needs no approval, because a
 // question after each "call me Ada" would annoy people. But if the conversation contains outside content, such as a web page,
-// that content could have caused the call. Text of the web page would then reappear in every later conversation, so a person
-// must approve the call (agent.CallContext.Outside). In a group, the tool recall shows facts about a person only after that
-// person has approved the call.
+// that content could have caused the call. If remember stored text of the web page, the text would reappear in every later
+// conversation, so a person must approve the call (agent.CallContext.Outside). In a group, the tool recall shows facts about a
+// person only after that person has approved the call.
 package tool

@@ -321,8 +321,8 @@ func TestFetchIsBounded(t *testing.T) {
 	})
 }
 
-// ending is a body that ends without an error when its reader gives up. The response of a server over TLS may end like
-// this when the server notices that the reader gives up.
+// ending is a body that ends without an error when its reader gives up. The response of a server over TLS may also end without
+// an error when the server notices that the reader gives up.
 type ending struct{ giveUp func() }
 
 func (e ending) Read([]byte) (int, error) {
@@ -599,7 +599,7 @@ func TestHostilePagesAreReadFast(t *testing.T) {
 		size := maxRead / 8 // not the whole size, because the race detector makes this slow
 		body := "<body><table>" + strings.Repeat(piece, size/len(piece))
 		_, _ = answer{mediaType: "text/html", charset: "utf-8", body: []byte(body)}.text(t.Context(), u) // an error is accepted, too
-		if took := time.Since(begun); took > time.Minute {                                               // it takes about a second on an idle machine
+		if took := time.Since(begun); took > time.Minute {                                               // parsing takes about a second on an idle machine
 			t.Errorf("%s took %s", piece, took)
 		}
 	}

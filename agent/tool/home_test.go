@@ -91,7 +91,7 @@ func (h *homeServer) tool(t *testing.T, name string) agent.ToolDef {
 	return tools[i]
 }
 
-// socket handles a WebSocket connection. It answers one command.
+// socket handles a WebSocket connection. socket answers one command.
 func (h *homeServer) socket(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {

@@ -74,11 +74,11 @@ func proposal(what, arguments, name string) string {
 	return fmt.Sprintf("%s: %q", what, value)
 }
 
-// asksOutside reports whether a call needs approval. It does if the model had read outside content, because such content must
-// not change what is remembered about a person.
+// asksOutside reports whether a call needs approval. A call needs approval if the model had read outside content, because such
+// content must not change what is remembered about a person.
 func asksOutside(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Outside() }
 
-// asksShared reports whether a call needs approval. It does if other people would read the facts about the asker.
+// asksShared reports whether a call needs approval. A call needs approval if other people would read the facts about the asker.
 func asksShared(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Shared }
 
 var errNobody = errors.New("no person to remember this for")

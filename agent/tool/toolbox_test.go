@@ -83,8 +83,8 @@ func FuzzPartial(f *testing.F) {
 	})
 }
 
-// Go's JSON decoder ignores the case of field names. The check before an approval does not, so a call with names in another
-// case must be refused.
+// Go's JSON decoder ignores the case of field names. The check before an approval distinguishes upper and lower case, so a call
+// with names in another case must be refused.
 func TestNamesInAnotherCase(t *testing.T) {
 	t.Parallel()
 	tools, err := New(Options{Enabled: []string{Time}})
