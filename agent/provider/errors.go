@@ -15,7 +15,7 @@ import (
 	"telex/agent/sse"
 )
 
-// APIError is an error message of a provider. It has the fields of all known forms.
+// APIError is an error message of a provider. An APIError has the fields of all known forms of error messages.
 type APIError struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`

@@ -79,7 +79,7 @@ func TestKindsOfErrors(t *testing.T) {
 	}
 }
 
-// The texts are those of real providers.
+// The error texts in this test come from real providers.
 func TestKindsOfErrors_tooLong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

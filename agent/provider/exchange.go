@@ -147,9 +147,9 @@ func (x *Exchange) keepStream(res *http.Response, body io.Reader) {
 
 var errTail = errors.New("the stream did not end after the answer")
 
-// readEvents passes the events of a streamed answer to take. After take has reported the end of the answer, the stream
-// may continue for tailWait, for example with the usage. After tailWait, readEvents calls cancel, which ends the stream.
-// readEvents ignores errors after the end of the answer.
+// readEvents passes the events of a streamed answer to the function take. After take has reported the end of the answer, the
+// stream may continue for tailWait, for example with the usage. After tailWait, readEvents calls the function cancel, which
+// ends the stream. readEvents ignores errors after the end of the answer.
 func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
 	defer func() { _ = x.body.Close() }() // the answer was read, or is not needed any more
 	var tail *time.Timer

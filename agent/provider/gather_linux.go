@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// gatherEvery is the interval at which a fast stream is read. Nobody reads a growing answer faster than that. A wake-up
-	// for each piece would cost more CPU time than all other work (docs/adr/0016).
+	// gatherEvery is the interval at which a fast stream is read. Nobody could read an answer that grows at shorter intervals. A
+	// wake-up for each piece would cost more CPU time than all other work (docs/adr/0016).
 	gatherEvery = 80 * time.Millisecond
 	// gatherAfter is the number of pieces in close succession after which gathering begins. A TLS handshake has fewer pieces,
 	// so it is not delayed.
@@ -113,8 +113,8 @@ func (c *gathering) ticking() *os.File {
 	return c.ticks
 }
 
-// begin makes Read wait for the ticks of a timer from now on. If there is an error, Read continues to return each piece at
-// once.
+// begin makes Read wait for the ticks of a timer from now on. If begin can't set up the timer, Read continues to return each
+// piece at once.
 func (c *gathering) begin() {
 	c.closePieces, c.idle = 0, 0
 	c.mu.Lock()

@@ -18,8 +18,8 @@ type API struct {
 	// Request returns the request r in the shape s: the fields that go-openai can't encode correctly, and a function that
 	// sends them together with the other fields.
 	Request func(r agent.Request, s Shape) (fields map[string]any, send func(context.Context, *openai.Client) error)
-	// Adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
-	// Each new shape must leave out more, so that repetition ends.
+	// Adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part. Each new
+	// shape must leave out more than the shape before it, so that Model repeats a request only a limited number of times.
 	Adapt func(err error, s Shape) (next Shape, ok bool)
 	// First is the shape of the first request. Momentary contains those bits of shapes that apply to one request only and are
 	// not remembered.
@@ -30,7 +30,7 @@ type API struct {
 	TailWait time.Duration
 }
 
-// Answer collects the data of one answer. Answer handles neither timeouts nor connections. Each error of its methods is an
+// Answer collects the data of one answer. Answer handles neither timeouts nor connections. Each error of Answer's methods is an
 // *APIError, or says why the data can't be read.
 type Answer interface {
 	// AddEvent adds an event of a stream. AddEvent emits what the event adds to the answer, or an empty Delta.

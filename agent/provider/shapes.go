@@ -14,13 +14,13 @@ import (
 	"telex/agent"
 )
 
-// refusalHolds is how long a refusal is remembered. After that, requests contain the refused part again, because the provider
-// may have changed, or a router may choose another server. If the provider still refuses the part, this costs one refused
-// request.
+// refusalHolds is how long a refusal is remembered. After refusalHolds, requests contain the refused part again, because the
+// provider may have changed, or a router may choose another server. If the provider still refuses the part, this costs one
+// refused request.
 const refusalHolds = 10 * time.Minute
 
-// Shape says which form the requests to a provider must have. Each bit is one known fact about the provider. Most bits leave
-// out something that the provider refuses. The first two bits have the same meaning for every API.
+// Shape says which form the requests to a provider must have. Each bit is one known fact about the provider. Most bits make
+// requests leave out something that the provider refuses. The first two bits have the same meaning for every API.
 type Shape uint16
 
 // The bits that every API uses. An API's own bits begin at FirstOwn.
@@ -54,7 +54,7 @@ func (f *shapes) now() Shape {
 }
 
 // ask sends a request in the current shape. If the provider refuses a part of the request, ask sends the request again in the
-// shape that concede returns. Each error is an *agent.ModelError.
+// shape that the function concede returns. Each error of ask is an *agent.ModelError.
 func (f *shapes) ask(
 	ctx context.Context, log *slog.Logger, send func(Shape) (agent.Completion, error), concede func(error, Shape) (Shape, bool),
 ) (agent.Completion, error) {
@@ -133,8 +133,8 @@ func (r Rejection) Names(field string) bool { return strings.Contains(r.e.Param+
 // Matches reports whether the provider's error message matches an expression.
 func (r Rejection) Matches(re *regexp.Regexp) bool { return re.MatchString(r.e.Message) }
 
-// Refuses reports whether the provider refuses one of these parameters. Check longer names first, because they contain the
-// shorter ones.
+// Refuses reports whether the provider refuses one of these parameters. Callers check longer parameter names first, because a
+// longer name may contain a shorter one.
 func (r Rejection) Refuses(params ...string) bool {
 	return r.Refusal && slices.ContainsFunc(params, func(param string) bool {
 		return r.e.Param == param || r.e.Param == "" && strings.Contains(r.e.Message, param)
