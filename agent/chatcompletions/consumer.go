@@ -96,7 +96,7 @@ type consumer struct {
 	calls      agent.CallBuffer
 	details    details
 	callDeltas []agent.CallDelta // changes that the newest chunk made to calls
-	shapeHints shape             // shape bits for fields that the provider sends and wants back
+	shapeHints shape             // bits for fields that the provider sends, and wants back in later requests
 	usage      *provider.Usage
 	finish     string
 	finished   bool // the provider reported the end of the answer

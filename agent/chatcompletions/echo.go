@@ -82,7 +82,8 @@ func (d *details) add(pieces []detail) {
 	}
 }
 
-// continues reports whether a piece belongs to the newest block. Only texts and signatures are streamed in pieces.
+// continues reports whether a piece belongs to the newest block. Of a reasoning block, only texts and signatures are streamed
+// in pieces.
 func (d *details) continues(p detail) bool {
 	if len(d.blocks) == 0 || !p.has("text") && !p.has("summary") && !p.has("signature") {
 		return false

@@ -108,7 +108,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// Long reasoning arrives in many small pieces. Joining them must not copy the whole reasoning for each piece.
+// Long reasoning arrives in many small pieces. Joining the pieces must not copy the whole reasoning for each piece.
 func TestReasoningInManyPieces(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts what others allocate too.
 	var d details
 	const n = 60_000

@@ -16,9 +16,9 @@ type shape = provider.Shape
 const (
 	noUsageOption shape = provider.FirstOwn << iota // old servers refuse stream_options
 	oldMaxTokens                                    // requests contain max_tokens instead of max_completion_tokens
-	// wantsReasoning says that the provider wants back the reasoning that preceded tool calls. wantsExtra says that the
-	// provider wants back other data that came with tool calls. Providers that send such data need it back (DeepSeek, Gemini,
-	// OpenRouter). Other providers do not know the fields.
+	// wantsReasoning says that the provider wants back the reasoning that preceded tool calls. wantsExtra says that the provider
+	// wants back other data that came with tool calls. Providers that send such data need it back (DeepSeek, Gemini, OpenRouter).
+	// Other providers do not know the fields in which telex sends such data back.
 	wantsReasoning
 	wantsExtra
 	// Each of these bits says that the provider refuses a field in requests, although the provider itself sent the field before.
@@ -91,13 +91,13 @@ func addParams(fields map[string]any, r agent.Request) {
 }
 
 // adapt returns a shape that does what the provider has just demanded: it leaves out the refused part, or adds the missing
-// part. ok is false if there is no such part. Each new shape has one more bit, so the repetition of a request ends at some
-// point.
+// part. ok is false if there is no such part. Each new shape has one more bit, so a refused request is repeated only a limited
+// number of times.
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
-	// The provider requires reasoning that it sent to an earlier process. This process has not received this reasoning, so it
-	// has not set the bit yet.
+	// The provider requires reasoning that it sent to an earlier process. This process has not received this reasoning, so
+	// wantsReasoning is not set yet.
 	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
 		s |= wantsReasoning
 	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):

@@ -238,8 +238,8 @@ func TestWireBreaksF09(t *testing.T) {
 	}
 }
 
-// F08: if a request fails in a way that a repetition can't mend, the turn ends after this request. The error names the
-// cause, and does not contain the API key.
+// F08: if repeating a failed request would be useless, the turn ends after one request. The error names the cause, and does not
+// contain the API key.
 func TestWireFailsF08(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -390,7 +390,7 @@ func TestWireSilenceF60(t *testing.T) {
 	inWorld(t, sse(9*time.Second, frames...), limit, func(t *testing.T, w *world) {
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopSilence, "Hel", "Hel")
-		if got.Elapsed != 38*time.Second { // two attempts, each with 9 s until the word and 10 s of silence; an event without content counts as silence
+		if got.Elapsed != 38*time.Second { // two attempts, each with 9 s until the text and 10 s of silence; an event without content counts as silence
 			t.Errorf("took %v, want 38s", got.Elapsed)
 		}
 		synctest.Wait()
