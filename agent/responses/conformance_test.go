@@ -84,7 +84,7 @@ func answer(ctx context.Context, m agent.Model, r agent.Request) answered {
 		}
 	})
 	for i := range got.ToolCalls {
-		got.ToolCalls[i].Extra = nil // each package has its own data
+		got.ToolCalls[i].Extra = nil // each package stores different data in Extra
 	}
 	if err != nil {
 		got.err = "another error"
@@ -258,7 +258,7 @@ func TestBothModelPackagesRunTurnsAlike(t *testing.T) {
 				r.Elapsed = 0
 				for i := range r.Append {
 					for k := range r.Append[i].ToolCalls {
-						r.Append[i].ToolCalls[k].Extra = nil // each package has its own data
+						r.Append[i].ToolCalls[k].Extra = nil // each package stores different data in Extra
 					}
 				}
 				if strings.Contains(question, "call") && (r.ToolCalls == 0 || !strings.Contains(r.Text, "noon")) {

@@ -9,7 +9,7 @@ import (
 	"telex/agent/provider"
 )
 
-// streamEvent has those fields of an event that telex uses. Items are decoded later if they are needed.
+// streamEvent has those fields of an event that telex uses. The items in an event are decoded later, if they are needed.
 type streamEvent struct {
 	Type         string             `json:"type"`
 	ItemID       string             `json:"item_id"`
@@ -35,7 +35,7 @@ type incomplete struct {
 }
 
 // read decodes an event or an item. If a field has an unexpected form, read returns an error only if the type of the event or
-// item is in known. Otherwise read returns an empty value, so the event or item is ignored.
+// item is one of the types in known. For other types, read returns an empty value, so the event or item is ignored.
 func read[T any](what string, data []byte, known ...string) (v T, err error) {
 	err = json.Unmarshal(data, &v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

@@ -20,8 +20,8 @@ const (
 // noOutput is the result of a tool that returned nothing.
 const noOutput = "(no output)"
 
-// newInput returns messages as input items. Calls since the newest user message include their reasoning if the model
-// named echoed wrote it. The API has no field for a person's name, nor for reasoning in plain text.
+// newInput returns messages as input items. Calls since the newest user message include their reasoning if the model whose name
+// is in echoed wrote it. The API has no field for a person's name, nor for reasoning in plain text.
 //
 // A phased model distinguishes its answers from remarks before tool calls. The history does not store this distinction, so
 // newInput derives it from the tool calls
@@ -87,8 +87,8 @@ func newOutput(m agent.Message) any {
 	}
 }
 
-// newParts returns text, images and files. The data of images and files is part of the request, because providers can't
-// download the files of chats.
+// newParts returns the text, the images and the files of a message as content parts of this API. The data of images and files
+// is part of the request, because providers can't download the files of chats.
 func newParts(m agent.Message) []any {
 	var parts []any
 	if m.Text != "" {
@@ -106,7 +106,7 @@ func newParts(m agent.Message) []any {
 	return parts
 }
 
-// appendCalls appends an assistant's calls, its text, and its reasoning in their original order. The items get no ids,
+// appendCalls appends an assistant's calls, its text, and its reasoning in their original order. The appended items get no ids,
 // because an id would refer to an item that the provider has stored.
 func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 	said := m.Text == ""

@@ -35,7 +35,7 @@ type item struct {
 	index     int
 	done      bool
 	raw       json.RawMessage // the finished item as JSON, if the item is reasoning
-	emitted   bool            // some of its text or refusal was emitted
+	emitted   bool            // a part of the item's text or refusal was emitted
 	summary   int             // the part of the reasoning's summary that was emitted last
 	reasoning string          // the kind of events from which the reasoning is read; events of other kinds repeat it
 	position  int             // index of a call among the calls
@@ -80,7 +80,7 @@ func (l *output) add(o outputItem, index int) *item {
 }
 
 // nth returns the n-th item of a type, from 0, or nil if there are fewer. The event at the end of an answer lists all items.
-// nth finds these items, because the list has the same order as the earlier events, but sometimes other ids.
+// nth finds these items by their order, which is the same as in the earlier events. Their ids are sometimes different.
 func (l *output) nth(kind string, n int) *item {
 	for _, it := range l.items {
 		if it.Type != kind {

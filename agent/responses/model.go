@@ -11,7 +11,7 @@ import (
 	"telex/agent/provider"
 )
 
-// tailWait is how long a stream may continue after the event that ended the answer. The answer is complete with this event,
+// tailWait is how long a stream may continue after the event that ended the answer. After this event, the answer is complete,
 // but the connection can be reused only if the stream is read to its end.
 const tailWait = time.Second
 

@@ -119,12 +119,12 @@ func newTool(t agent.ToolSpec) openai.ResponseTool {
 	return openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: fields}
 }
 
-// noReasoningBack matches errors of providers that can't accept reasoning in a request. Such providers search for the
-// reasoning in a store, or require neighbouring items by id.
+// noReasoningBack matches errors of providers that can't accept reasoning in a request. Instead, such providers search for the
+// reasoning in their own store, or require neighbouring items by id.
 var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without its required following item|(unknown|unsupported|invalid).{0,40}\breasoning\b`)
 
 // adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part. Each new
-// shape leaves out more, so the repetition of a request ends at some point.
+// shape leaves out more, so a refused request is repeated only a limited number of times.
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
