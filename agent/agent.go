@@ -252,7 +252,8 @@ func (r *run) withLine(text string, stop StopReason) string {
 	return text + r.reply.closeFence() + "\n\n" + line
 }
 
-// visible reports whether the text has a visible character. Joiners and other characters without a shape are invisible.
+// visible reports whether the text has a visible character. Zero-width joiners and other characters that draw nothing do not
+// count as visible.
 func visible(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {
 		return unicode.IsGraphic(c) && !unicode.IsSpace(c) && !unicode.Is(unicode.M, c)

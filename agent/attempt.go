@@ -38,8 +38,8 @@ func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(
 // reached reports whether a failed attempt reached the provider.
 func reached(err error) bool { return !modelError(err).NotSent }
 
-// workBegan reports whether the provider had probably begun to compute an answer before the attempt failed. Such a failed
-// attempt may cost as much as a whole answer.
+// workBegan reports whether the provider had probably begun to compute an answer before the attempt failed. Once the provider
+// has begun, a failed attempt may cost as much as a whole answer.
 func workBegan(err error) bool {
 	if isCut(err) || isSilence(err) {
 		return true
@@ -120,7 +120,7 @@ func (r *run) learnUsage(ctx context.Context, request Request, estimate int, use
 }
 
 // askStream asks the turn's model for an answer and enforces the limits on silence and length. askStream passes each piece of
-// the answer to onDelta. The returned Completion does not contain these pieces.
+// the answer to onDelta. The returned Completion does not contain the pieces that onDelta got.
 func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta)) (Completion, error) {
 	limits := r.opts.Limits
 	firstTokenErr, silenceErr := fmt.Errorf("%w (limits.first_token: %v)", errFirstToken, limits.FirstToken), fmt.Errorf("%w (limits.silence: %v)", errSilence, limits.Silence)

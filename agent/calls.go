@@ -56,7 +56,7 @@ func parseCall(c ToolCall, tools []ToolDef, truncated bool) parsedCall {
 
 // parseArguments returns the arguments of a call as a JSON object. If the arguments are invalid, the returned object is empty
 // and problem says why. parseArguments accepts common mistakes: some models write nothing or null instead of an empty object,
-// or put the object into a string. Some servers send the object twice, or send an empty object before it.
+// or put the object into a string. Some servers send the arguments twice, or send an empty object before the arguments.
 func parseArguments(s string) (object, problem string) {
 	raw := bytes.TrimSpace([]byte(s))
 	var quoted string
@@ -82,8 +82,8 @@ func parseArguments(s string) (object, problem string) {
 }
 
 // duplicateName reads the next value of valid JSON, and returns a name that occurs twice in one of its objects. If a name
-// occurs twice, JSON parsers differ in which of the two values they use. So a tool could do something other than what a
-// person saw and approved.
+// occurs twice, JSON parsers differ in which of the two values they use. With two values for one name, a tool could do
+// something other than what a person saw and approved.
 func duplicateName(in *json.Decoder) (name string, ok bool) {
 	begin, _ := in.Token()
 	if _, nested := begin.(json.Delim); !nested {
@@ -211,8 +211,8 @@ func specs(tools []ToolDef) []ToolSpec {
 	return out
 }
 
-// withoutCalls replaces the tool calls and their results in messages by text, for a model that accepts no tools. The number
-// of messages stays the same.
+// withoutCalls replaces the tool calls and their results in messages by text, for a model that accepts no tools. withoutCalls
+// does not change the number of messages.
 func withoutCalls(messages []Message) []Message {
 	if !hasCalls(messages) {
 		return messages

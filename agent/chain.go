@@ -17,7 +17,7 @@ const (
 	maxCooldown   = 15 * time.Minute
 )
 
-// cooldown is a period after repeated failures of a model. In this period, the model is asked only if all other models fail.
+// cooldown is a period after repeated failures of a model. During its cooldown, a model is asked only if all other models fail.
 // The zero value means that the model has not failed.
 type cooldown struct {
 	failures int

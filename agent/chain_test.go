@@ -135,7 +135,7 @@ func TestNextModelIsNotAsked(t *testing.T) {
 	})
 }
 
-// If all models fail, the text of the last attempt stays.
+// If all models fail, the reply keeps the text of the last attempt.
 func TestNoModelAnswers(t *testing.T) {
 	t.Parallel()
 	auth := answer{err: &ModelError{Kind: Auth, Err: errors.New("no")}}

@@ -28,8 +28,8 @@ func (c *clientCalls) emitNew(emit func(Event), call Call, complete bool) {
 	emit(call)
 }
 
-// handBack ends the turn if the answer calls client tools, and reports whether the turn ends. In that case, the last message
-// of the history is the model's message with these calls.
+// handBack ends the turn if the answer calls client tools, and reports whether the turn ends. If the turn ends, the last
+// message of the history is the model's message with these calls.
 func (r *run) handBack(c Completion) bool {
 	message := Message{Role: Assistant, Reasoning: r.reply.reasoning.String()}
 	for _, call := range c.ToolCalls {

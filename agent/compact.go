@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxSummaries is the maximum number of model calls that summarize older messages before one request. If some messages
-	// are still not summarized then, the request leaves them out, and the next turn summarizes them.
+	// maxSummaries is the maximum number of model calls that summarize older messages before one request. If these calls do not
+	// summarize all older messages, the request leaves them out, and the next turn summarizes them.
 	maxSummaries = 8
 	// maxSummary is the maximum length of a summary in tokens. In a small context window, the maximum is window/summaryShare,
 	// but at least minSummary.

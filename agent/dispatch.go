@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// hangGrace is how long a tool call may take to return after its context has ended. After that, dispatch ignores the call and
-// its result.
+// hangGrace is how long a tool call may take to return after its context has ended. After hangGrace, dispatch ignores the call
+// and its result.
 const hangGrace = time.Second
 
 var (
@@ -33,8 +33,8 @@ type outcome struct {
 	trace   string // stack trace of a panic, for operators
 }
 
-// logText describes the failure of a call for the log. logText leaves out the error text that the tool itself returned,
-// because this text may quote people or contain secrets of a server. Only the model gets this text.
+// logText describes the failure of a call for the log. logText leaves out the error text that the tool itself returned, because
+// this text may quote people or contain secrets of a server. Only the model gets the tool's error text.
 func (o outcome) logText(ctx context.Context) string {
 	isOwn := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
 	if isOwn || !o.started || ctx.Err() != nil {

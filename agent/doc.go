@@ -62,11 +62,11 @@
 // When a turn has used up its tool calls, or has only one model call left, Run offers the model no tools except
 // Turn.ClientTools, so that the model answers. Result.Stop and a line after the text then say which limit was reached.
 //
-// With a Journal, a turn can continue after a crash. Run stores in the Journal the usage before each attempt, each step
-// before its calls run, the beginning of each call, and each result. After a crash, the next process runs the calls that had
-// not begun. It also runs again those read-only calls that were stopped because the turn ended. Before that, the next process
-// waits for the tools of these calls. For all other calls without a result, the model reads that the outcome is unknown. If a
-// turn is not continued, Mended adds the missing results to its history.
+// With a Journal, a turn can continue after a crash. Run stores in the Journal the usage before each attempt, each step before
+// its calls run, the beginning of each call, and each result. After a crash, the next process runs the calls that had not
+// begun. The next process also repeats the read-only calls that were stopped because the turn ended. Before it runs these
+// calls, the next process waits until their tools are available. For all other calls without a result, the model reads that the
+// outcome is unknown. If a turn is not continued, Mended adds the missing results to its history.
 //
 // # Tools of the caller
 //
@@ -80,11 +80,11 @@
 // Run requests every answer as a stream, even a summary that nobody watches, because only a stream shows that a model hangs.
 // If a provider refuses to stream, Run requests answers in one piece.
 //
-// If a provider is unreachable or overloaded, Run repeats the request up to three times, after a backoff or after the time
-// that the provider asks for. Once the provider has begun to work on a request, the request may cost as much as a whole
-// answer. So if the stream then breaks, falls silent or never begins, Run repeats the request only once. People still see the
-// first text until the second answer is complete and a Reset replaces it. Every attempt that reached a provider counts in
-// Limits.ModelCalls and in the turn's usage.
+// If a provider is unreachable or overloaded, Run repeats the request up to three times, after a backoff or after the time that
+// the provider asks for. Once the provider has begun to work on a request, the request may cost as much as a whole answer. If a
+// stream breaks, falls silent or never begins after the provider began to work, Run repeats the request only once. People still
+// see the text of the broken answer until the second answer is complete and a Reset replaces that text. Every attempt that
+// reached a provider counts in Limits.ModelCalls and in the turn's usage.
 //
 // If a provider refuses images or tools, Run omits them from requests for ten minutes. If a provider refuses tool calls of
 // another model in the history, Run sends them as text.
@@ -96,22 +96,22 @@
 //
 // # Long conversations
 //
-// Before each request, Run estimates the tokens of the system prompt, the summary and the messages. The usage that the
-// provider reports calibrates this estimate. If the request and the answer together exceed the model's context window, Run
-// first shortens long results of tools. If the request is still too long, the model summarizes the older messages; the newest
-// messages, about half of the request, stay unchanged. If even that is not enough, Run leaves out the oldest messages. A
-// summary counts as a model call of the turn, but Run never uses the last model call for a summary.
+// Before each request, Run estimates the tokens of the system prompt, the summary and the messages. The usage that the provider
+// reports calibrates this estimate. If the request and the answer together exceed the model's context window, Run first
+// shortens long results of tools. If the request is still too long, the model summarizes the older messages; the newest
+// messages, about half of the request, stay unchanged. If the summary does not make the request short enough, Run leaves out
+// the oldest messages. A summary counts as a model call of the turn, but Run never uses the last model call for a summary.
 //
-// If even the question without older messages does not fit, Run first lowers the maximum length of the answer. Next, Run
-// shortens results of tools, and finally the descriptions of tools, the longest first. If the provider still refuses the
-// request because of its length, Run sends a shorter one, and in the end only the question. For ten minutes, Run remembers
-// the window that the provider reported, or the length that the provider refused. If nothing helps, the log names the largest
-// part of the request and its key in the configuration. People read that their question is too long only if the question is
-// the largest part.
+// If even the question without older messages does not fit, Run first lowers the maximum length of the answer. If the request
+// is still too long, Run shortens results of tools, and finally the descriptions of tools, the longest first. If the provider
+// still refuses the request because of its length, Run sends a shorter one, and in the end only the question. For ten minutes,
+// Run remembers the window that the provider reported, or the length that the provider refused. If no shorter request fits, the
+// log names the largest part of the request and the key of this part in the configuration. People read that their question is
+// too long only if the question is the largest part.
 //
 // # Goroutines
 //
-// Each tool call has its own goroutine. Run waits for these goroutines. If a call does not return within a second after its
-// context has ended, Run does not wait for it any longer. Everything else, including the events and the journal, happens in
-// the goroutine that called Run.
+// Each tool call has its own goroutine. Run waits for the goroutines of its tool calls. If a call does not return within a
+// second after its context has ended, Run does not wait for it any longer. All other work of a turn, including the events and
+// the journal, happens in the goroutine that called Run.
 package agent

@@ -166,8 +166,8 @@ func bareSchema(schema any) any {
 	return schema
 }
 
-// startOfNewest returns the index of the oldest message to keep. This message and all later ones together have at most
-// maxTokens. The oldest message to keep is always a user's message. If no message before the question can be kept,
+// startOfNewest returns the index of the oldest message to keep. The oldest message to keep and all later messages together
+// have at most maxTokens. The oldest message to keep is always a user's message. If no message before the question can be kept,
 // startOfNewest returns the index of the question.
 func (d *draft) startOfNewest(maxTokens int) int {
 	begin, sum := d.questionIndex, 0
@@ -188,7 +188,7 @@ func (d *draft) startOfNewest(maxTokens int) int {
 // dropOldest shortens the summary if the summary and the question do not fit together. After that, dropOldest removes the
 // oldest messages that do not fit, and returns their number.
 func (d *draft) dropOldest() int {
-	const minSummary = 64 // a shorter summary is useless
+	const minSummary = 64 // a summary of fewer tokens is useless
 	fixed := EstimateTokens(d.system) + toolTokens(d.tools)
 	if over := d.overheadTokens() - fixed + d.questionTokens() - d.room; d.summary != "" && over > 0 {
 		if limit := EstimateTokens(d.summary) - over; limit >= minSummary {

@@ -29,7 +29,7 @@ type Call struct {
 type Reset struct {
 	Reason string
 	// Thought says that the void text was in fact the model's reasoning: the model wrote a closing tag after it, but no opening
-	// tag before it. The next event is a Reasoning event with this text.
+	// tag before it. If Thought is set, the next event is a Reasoning event with the void text.
 	Thought bool
 }
 

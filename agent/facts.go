@@ -38,20 +38,20 @@ const (
 	maxAnswer  = "tokens of an answer" // tokens as the provider counts them
 )
 
-// The parts of a request that a provider can refuse, besides single tools (see toolKey).
+// These constants name the parts of a request that a provider can refuse, except single tools (see toolKey).
 const (
 	allImages = "images"
 	allFiles  = "files"
 	allTools  = "tools"
-	// If the provider refuses one of the following parts, this is not remembered for later turns, because the refusal concerns
-	// only messages of the current request.
+	// If the provider refuses one of the following parts, telex does not remember the refusal for later turns, because the refusal
+	// concerns only messages of the current request.
 	allCalls    = "calls"        // calls in the history; they are sent as text
 	theseImages = "these images" // images that can't be read, or are too large
 	theseFiles  = "these files"  // files that can't be read, or are too large
 )
 
-// toolKey returns the key of a single tool. The key includes the schema, because providers refuse tools because of their
-// schemas.
+// toolKey returns the name of a single tool as a part of a request that a provider can refuse. This name includes the schema,
+// because providers refuse tools because of their schemas.
 func toolKey(name string, schema []byte) string { return name + " " + string(schema) }
 
 // limitOf returns the limit of a restriction, or 0 if there is no such restriction or it has expired.
@@ -113,7 +113,7 @@ func (l *modelFacts) fitting(window, output int) int {
 	return max(1, int(margin*float64(l.estimated(window-output))))
 }
 
-// room returns the result of fitting. If the provider refused a request of that size, room returns a smaller number.
+// room returns the result of fitting, or a smaller number if the provider refused a request of that size.
 func (l *modelFacts) room(window, output int) int {
 	return l.within(maxRequest, l.fitting(window, output))
 }

@@ -159,9 +159,9 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 	return d.fits()
 }
 
-// tooLongError logs which part of the request needs the most room, and returns the error for a question that does not fit.
-// The error is errTooLong only if the question is the largest part of the request. Only in that case does it help to shorten
-// the question.
+// tooLongError logs which part of the request needs the most room, and returns the error for a question that does not fit. The
+// error is errTooLong only if the question is the largest part of the request. If another part is the largest, a shorter
+// question would not help.
 func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	system, tools, question := EstimateTokens(d.system), toolTokens(d.tools), 0
 	for _, m := range d.messages[d.questionIndex:] {
@@ -190,8 +190,8 @@ func (r *run) tooLongError(ctx context.Context, d *draft) error {
 }
 
 // adaptRequest is called after the provider has refused a request. adaptRequest makes the next request omit the part that the
-// provider probably refused, and reports whether to send the next request. The repetition ends at some point, because each
-// request has fewer parts than the one before.
+// provider probably refused, and reports whether to send the next request. The repetition of a refused request ends at some
+// point, because each request has fewer parts than the one before.
 func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (again bool) {
 	if isCut(err) || ctx.Err() != nil {
 		return false
@@ -229,10 +229,10 @@ func overflows(err error, refused Request) bool {
 	return isKind(err, ContextLength, TooLarge) || modelError(err).Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages) && !hasFiles(refused.Messages)
 }
 
-// shrinkAfterRefusal makes the next request smaller after the provider has refused a request as too long. If the error says
-// how many tokens fit, shrinkAfterRefusal remembers this number. If not, and the maximum length of the answer exceeds the
-// length of the request, shrinkAfterRefusal reduces this maximum. Otherwise, shrinkAfterRefusal reduces the tokens that the
-// conversation may have.
+// shrinkAfterRefusal makes the next request smaller after the provider has refused a request as too long. If the error says how
+// many tokens fit, shrinkAfterRefusal remembers this number. If the error names no number, and the maximum length of the answer
+// exceeds the length of the request, shrinkAfterRefusal reduces this maximum. In all other cases, shrinkAfterRefusal reduces
+// the tokens that the conversation may have.
 func (r *run) shrinkAfterRefusal(ctx context.Context, refused Request, err error) {
 	r.lengthError = err
 	key, known, limit := "models[].context_window", r.window(), modelError(err).Limit

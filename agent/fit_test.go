@@ -53,8 +53,8 @@ func manual(n, tokens int) toolbox {
 	return out
 }
 
-// If a part of the request leaves no room for a short question, that part is made smaller, whether or not the window is
-// known. The log names the part and the configuration key that helps.
+// If a part of the request leaves no room for a short question, that part is made smaller, whether or not the window is known.
+// The log names the part that was too large, and the configuration key that helps.
 func TestFit_shrinksTheLargestParts(t *testing.T) {
 	for _, known := range []string{"configured", "told", "refused"} {
 		for _, tt := range []struct {

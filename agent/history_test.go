@@ -410,8 +410,8 @@ func TestProposedCallsWaitForADecision(t *testing.T) {
 	}
 }
 
-// The journal stores the start of every call, even of a read-only call. So the next process does not run a call again that
-// crashed this process.
+// The journal stores the start of every call, even of a read-only call. So if a call crashes the process, the next process does
+// not run this call again.
 func TestReadOnlyCallsAreJournaled(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
@@ -445,8 +445,8 @@ func (a awaited) Await(ctx context.Context) {
 	}
 }
 
-// The first request of a turn waits until the toolbox knows its tools, but only for a limited time. The turn's clock is
-// paused meanwhile.
+// The first request of a turn waits until the toolbox knows its tools, but only for a limited time. While the request waits,
+// the turn's clock is paused.
 func TestFirstRequestWaitsForTheToolbox(t *testing.T) {
 	for _, tt := range []struct{ comes, takes time.Duration }{{0, 0}, {3 * time.Second, 3 * time.Second}, {time.Hour, toolboxWait}} {
 		synctest.Test(t, func(t *testing.T) {

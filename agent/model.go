@@ -46,7 +46,8 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Refusal   string
-	// Whole announces that the answer will arrive in one piece. The provider may then be silent until the answer is complete.
+	// Whole announces that the answer will arrive in one piece. If Whole is set, the provider may be silent until the answer is
+	// complete.
 	Whole bool
 	// Call is the new state of a tool call that is being written; nil: no call changed.
 	Call *CallDelta

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// If the operator approved a tool in the configuration, its calls run without asking a person. These calls run one after the
-// other, and the journal records them as calls that change something.
+// If the operator approved a tool in the configuration, its calls run without asking a person. Calls of such a tool run one
+// after the other, and the journal records them as calls that change something.
 func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
@@ -24,8 +24,8 @@ func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	}
 }
 
-// The revision changes a tool's version, so earlier approvals become invalid. Without a revision, the version must equal the
-// versions in existing stores, so that their approvals stay valid.
+// A tool's revision is part of its version, so a new revision makes earlier approvals invalid. Without a revision, the version
+// must equal the versions in existing stores, so that the stored approvals stay valid.
 func TestRevisionIsPartOfTheVersion(t *testing.T) {
 	t.Parallel()
 	d := ToolDef{Name: "a", Description: "b", Parameters: []byte("{}")}

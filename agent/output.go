@@ -13,7 +13,7 @@ const (
 	maxOutput     = 64 << 10 // bytes of text
 	maxError      = 4 << 10  // bytes of an error's text
 	maxCallImages = 8        // images that the model sees
-	maxImage      = 5 << 20  // bytes of one such image; some providers refuse larger images
+	maxImage      = 5 << 20  // bytes of one image that the model sees; some providers refuse larger images
 	maxCallBytes  = 32 << 20 // bytes of images and files together
 )
 
@@ -35,8 +35,8 @@ func (a *allowance) reserve(size int) bool {
 }
 
 // grant returns those images and files of a tool's output that are sent to people. grant leaves out images and files that
-// exceed the allowance. text is the output's text with a note to the model about each omitted file. The model still sees all
-// images.
+// exceed the allowance. text is the output's text with a note to the model about each omitted file. grant does not affect the
+// model, which still sees all images.
 func (a *allowance) grant(call string, o Output) (images, files []File, text string) {
 	text = o.Text
 	for i, f := range o.files(call) {

@@ -25,9 +25,9 @@ func validatePipeline(nodes []Node, models map[string]bool) error {
 	return nil
 }
 
-// pipeline runs the nodes one after the other. If there are no nodes, it runs only the turn's model. Each node before the
-// last one gives one answer, without streaming and without tools. People don't see that answer; it replaces the question for
-// the next node. The last node runs like a turn without a pipeline.
+// pipeline runs the nodes one after the other. If there are no nodes, pipeline runs only the turn's model. Each node before the
+// last one gives one answer, without streaming and without tools. People don't see the answer of such a node; it replaces the
+// question for the next node. The last node runs like a turn without a pipeline.
 //
 // After a crash, the nodes before the last one run again, which is safe because they call no tools. Only the last node
 // continues after the steps that the journal contains.

@@ -166,8 +166,8 @@ func (s *slowly) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 	return s.script.Stream(ctx, r, emit)
 }
 
-// A tool's Asks function must know what people typed. So it gets the text that people wrote, not the text that a pipeline put
-// in place of the question. It also learns whether a summary replaces older messages.
+// A tool's Asks function must know what people typed. So Asks gets the text that people wrote, not the text that a pipeline put
+// in place of the question. Asks also learns whether a summary replaces older messages.
 func TestAsksSeesOnlyPeoplesText(t *testing.T) {
 	t.Parallel()
 	var heard []string

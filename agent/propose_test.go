@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A proposal shows everything that will happen. Invisible characters become visible, and a proposal that was cut says so.
+// A proposal, which asks a person to approve a call, shows everything that the call will do. Invisible characters become
+// visible, and a proposal that was cut says so.
 func TestProposalsShowEverything(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, arguments, want string }{
@@ -66,8 +67,8 @@ func TestProposalsOfTools(t *testing.T) {
 	}
 }
 
-// Only calls that change things can be approved permanently. A read-only call is proposed because of its arguments, so
-// each one needs its own approval.
+// Only calls that change things can be approved permanently. A read-only call is proposed because of its arguments, so each
+// such call needs its own approval.
 func TestStandingApprovals(t *testing.T) {
 	t.Parallel()
 	if p := propose(parsedCall{def: ToolDef{}}); !p.Standing {

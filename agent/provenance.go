@@ -36,7 +36,7 @@ func Typed(person, text string) Message {
 // Outside says which texts of a tool are outside content.
 type Outside uint8
 
-// The zero value, OutsideAll, is the strictest one. The tools of MCP servers have this value.
+// The zero value, OutsideAll, is the strictest one. The tools of MCP servers have the value OutsideAll.
 const (
 	OutsideAll     Outside = iota // the tool's description and its results
 	OutsideResults                // its results, such as a web page

@@ -149,8 +149,8 @@ func TestUsage_ofFailedAnswers(t *testing.T) {
 	}
 }
 
-// A model falls silent while it writes a summary. The limit on silence ends this call, and the turn continues without a
-// summary.
+// A model falls silent while it writes a summary. The limit on silence ends the call for the summary, and the turn continues
+// without a summary.
 func TestSilence_ofSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := windowed(2000, 200)
@@ -179,7 +179,7 @@ func TestStream_alsoUnstreamedAnswers(t *testing.T) {
 }
 
 // The journal stores the usage before each further attempt and with each step. If another process continues the turn, its
-// Result includes this usage.
+// Result includes the stored usage.
 func TestJournal_storesTheUsage(t *testing.T) {
 	t.Parallel()
 	used := func(n int) *Usage { return &Usage{Prompt: n, Completion: 1} }
@@ -206,7 +206,7 @@ func TestJournal_storesTheUsage(t *testing.T) {
 	}
 }
 
-// spy is a script that calls before at the beginning of each answer.
+// spy is a script that calls the function before at the beginning of each answer.
 type spy struct {
 	script
 	before func()

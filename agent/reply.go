@@ -38,8 +38,8 @@ func (r *reply) restart(why string) *reply {
 	return r.emptied()
 }
 
-// nextAnswer returns the reply for the turn's next answer, whose text follows this text. People read the texts before and
-// after tool calls as one reply, in which each text begins a new paragraph.
+// nextAnswer returns the reply for the turn's next answer, whose text follows the text of this reply. People read the texts
+// before and after tool calls as one reply, in which each text begins a new paragraph.
 func (r *reply) nextAnswer() *reply {
 	next := r.emptied()
 	if r.text.Len() > 0 {

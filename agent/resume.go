@@ -122,8 +122,8 @@ func (r *run) awaitToolbox(ctx context.Context) {
 	box.Await(ctx)
 }
 
-// awaitTools waits until the tools of all open calls are available, or for toolWait, and returns the available tools.
-// The turn's clock is paused meanwhile.
+// awaitTools waits until the tools of all open calls are available, or for toolWait, and returns the available tools. During
+// this wait, the turn's clock is paused.
 func (r *run) awaitTools(ctx context.Context) []ToolDef {
 	r.clock.pause()
 	defer r.clock.resume()

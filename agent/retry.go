@@ -10,9 +10,9 @@ const (
 	maxAttempts = 4
 	firstWait   = 500 * time.Millisecond
 	maxBackoff  = 8 * time.Second
-	// maxRetryAfter is the longest Retry-After that telex obeys. OpenAI's own clients ignore longer ones, too
-	// (https://github.com/openai/openai-python, _base_client.py). If the provider asks for a longer wait, people get an error,
-	// or an answer of the next model.
+	// maxRetryAfter is the longest Retry-After that telex obeys. OpenAI's own clients ignore a longer Retry-After, too
+	// (https://github.com/openai/openai-python, _base_client.py). If the provider asks for a longer wait, people get an error, or
+	// an answer of the next model.
 	maxRetryAfter = 60 * time.Second
 	// maxRetryAfterInChain is the longest Retry-After that telex obeys if another model can be asked instead.
 	maxRetryAfterInChain = 10 * time.Second

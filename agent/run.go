@@ -35,7 +35,7 @@ type run struct {
 	model          *chainModel     // the turn's current model
 	answeringModel *chainModel     // the model that wrote the current text of reply
 	leftOut        map[string]bool // parts of requests that the provider refused
-	lengthRefusals int             // number of refusals because of length after which the conversation got fewer tokens
+	lengthRefusals int             // how often a refusal because of length has reduced the conversation's tokens
 	refusedSize    int             // size of the request that caused the last of these refusals
 	lengthError    error           // the provider's last error about a request that was too long
 

@@ -61,7 +61,7 @@ func isFinal(state ToolState) bool { return state == ToolCompleted || state == T
 // display returns the tool's description of a call for people.
 func (d ToolDef) display(arguments string) string { return callDescription(d.Show, arguments) }
 
-// callDescription returns the description of a call that ask returns, or an empty text if ask is nil or panics.
+// callDescription returns the description of a call that the function ask returns, or an empty text if ask is nil or panics.
 func callDescription(ask func(arguments string) string, arguments string) (text string) {
 	if ask == nil {
 		return ""

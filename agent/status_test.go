@@ -112,7 +112,7 @@ func TestStatusOfAnyText(t *testing.T) {
 }
 
 // While the model writes the arguments of a call, the description of the call becomes more exact. Progress reports of the
-// running call change it again.
+// running call change the description again.
 func TestDisplayIsRefined(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{{

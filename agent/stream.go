@@ -18,7 +18,8 @@ type Stream struct {
 	result  Result
 }
 
-// Stream prepares a turn. The turn begins when the caller ranges over Events. Before that, the Stream holds no resources.
+// Stream prepares a turn. The turn begins when the caller ranges over Events. Until the caller does so, the Stream holds no
+// resources.
 func (a *Agent) Stream(ctx context.Context, t Turn) *Stream {
 	s := &Stream{}
 	s.run = func(yield func(Event, error) bool) {

@@ -11,11 +11,11 @@ import (
 // thinkFilter recognizes tags only at places where models write them. So an answer about HTML or about models keeps its text:
 //   - An opening tag is recognized at the start of a line (after white space) and right after
 //     a closing tag, but never inside code.
-//   - Inside thinking, the first closing tag ends the thinking. Opening tags there do not nest, because
-//     some models repeat the opening tag of their prompt template and close it only once.
-//   - A closing tag outside thinking turns all text before it into thinking in three cases: if there was
-//     no thinking before (the prompt template contained the opening tag), if the thinking before contained
-//     opening tags that are not closed yet, or if the closing tag starts a line. Inside code, it never does.
+//   - Inside thinking, the first closing tag ends the thinking. Opening tags inside thinking do not nest, because some models
+//     repeat the opening tag of their prompt template and close it only once.
+//   - A closing tag outside thinking turns all text before it into thinking in three cases: if there was no thinking before
+//     (the prompt template contained the opening tag), if the thinking before contained opening tags that are not closed yet,
+//     or if the closing tag starts a line. Inside code, a closing tag never turns text into thinking.
 //   - Thinking that is not closed extends to the end of the text.
 //
 // thinkFilter removes white space before the first word of the text.
@@ -30,7 +30,7 @@ type thinkFilter struct {
 	afterCloseTag bool // only white space since a closing tag
 	code          codeState
 
-	// The results of the current write.
+	// text, reasoning and void are the results of the current call of write.
 	text, reasoning, void strings.Builder
 	reset                 bool
 }

@@ -90,7 +90,7 @@ type Proposal struct {
 	// Text says exactly what will happen, in at most 2000 bytes of plain text. Text has no markup and no invisible characters.
 	// If Text had to be cut, its end says how much is missing.
 	Text string
-	// Whole is the same text, in at most 64 KiB.
+	// Whole is the same description as Text, but has up to 64 KiB instead of 2000 bytes.
 	Whole string
 	// Unreadable says that even Whole had to be cut, so that nobody may approve the call.
 	Unreadable bool
@@ -117,8 +117,8 @@ const (
 )
 
 // Journal stores the progress of a turn, so that it can continue after a crash. Each method returns when its data is durable.
-// If Step or Begin returns an error, the calls do not run and the turn ends. The methods are called one at a time, by the
-// goroutine that called Run.
+// If Step or Begin returns an error, the calls do not run and the turn ends. The methods of a Journal are called one at a time,
+// by the goroutine that called Run.
 //
 // After a crash, the next process runs each call for which Begin was not stored. If Begin was stored for a call, but neither
 // End nor Stopped, the model reads that the outcome of the call is unknown.

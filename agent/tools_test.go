@@ -465,7 +465,8 @@ func TestProviderWithoutTools(t *testing.T) {
 	}
 }
 
-// Some providers refuse a history with calls that another model made. The agent then sends these calls as text.
+// Some providers refuse a history with calls that another model made. After such a refusal, the agent sends the other model's
+// calls as text.
 func TestProviderRefusesAHistoryWithCalls(t *testing.T) {
 	t.Parallel()
 	refused := answer{err: &ModelError{Kind: BadRequest, Status: 400, Err: errors.New("tool call id must have 9 characters")}}

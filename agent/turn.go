@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Role is who wrote a Message.
+// Role says who wrote a Message.
 type Role string
 
 // The roles of the Chat Completions API.
@@ -26,8 +26,8 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	Images     []Image    `json:"images,omitempty"` // of a user's or a tool's message, after the text
-	Files      []File     `json:"files,omitempty"`  // of a user's message, after the images, for models that read files
+	Images     []Image    `json:"images,omitempty"` // images of a user's or a tool's message; they follow the text
+	Files      []File     `json:"files,omitempty"`  // files of a user's message; they follow the images
 	// Reasoning is the model's reasoning before its tool calls. Some providers require that requests contain this reasoning
 	// together with the calls.
 	Reasoning string `json:"reasoning,omitempty"`
@@ -40,8 +40,7 @@ type Message struct {
 type Image struct {
 	MediaType string `json:"media_type"` // such as image/jpeg
 	Data      []byte `json:"data"`
-	// URL is an address from which the model's provider loads the image itself, instead of Data. The asker typed this
-	// address.
+	// URL is an address from which the model's provider loads the image itself, instead of Data. The asker typed the URL.
 	URL string `json:"url,omitempty"`
 }
 
@@ -66,19 +65,19 @@ type Turn struct {
 	// Summary is the summary of the conversation before Messages, from an earlier Result's Compaction; empty: none.
 	Summary  string
 	Messages []Message // history, oldest first, the new user message last; not changed
-	// More returns what people wrote since its last call, as user messages. The agent calls More right before every request
-	// to the model, including repeated ones, and adds the messages at the end of the request. In Result.Append, these
-	// messages precede the model's next message. More should not block. More may be nil.
+	// More returns what people wrote since its last call, as user messages. The agent calls More right before every request to the
+	// model, including repeated ones, and adds the messages at the end of the request. In Result.Append, the messages from More
+	// precede the model's next message. More should not block. More may be nil.
 	More   func(context.Context) []Message
 	Stream bool // false: the answer's text is emitted in one piece when it is complete
 	// Live says that each event goes at once to a program, which can't discard text that it has received. If Live is set, the
-	// model's stream is read piece by piece. If an answer breaks off after a part of it was emitted, the turn fails, because a
-	// second answer could not replace that part.
+	// model's stream is read piece by piece. If Live is set and an answer breaks off after a part of it was emitted, the turn
+	// fails, because a second answer could not replace that part.
 	Live bool
-	// ClientTools are tools that the caller runs. A client's tool replaces the agent's own tool of the same name. The first
-	// answer that calls one of them ends the turn with StopClientCalls. The calls of client tools are emitted as Call events,
-	// and the last message of Result.Append contains them. Calls of the agent's own tools in the same answer are dropped,
-	// because the caller may keep a history without them; the model may repeat them.
+	// ClientTools are tools that the caller runs. A client's tool replaces the agent's own tool of the same name. The first answer
+	// that calls a client's tool ends the turn with StopClientCalls. The calls of client tools are emitted as Call events, and the
+	// last message of Result.Append contains them. Calls of the agent's own tools in the same answer are dropped, because the
+	// caller may keep a history without them; the model may repeat them.
 	ClientTools []ToolSpec
 	Params      Params
 
@@ -142,7 +141,8 @@ type ModelUsage struct {
 }
 
 // Compaction says that a summary replaces the beginning of a conversation: Turn.Summary, and the first messages of
-// Turn.Messages. Messages is the number of these messages. The next turn needs only Summary and the later messages.
+// Turn.Messages. Messages is the number of messages in Turn.Messages that the summary replaces. The next turn needs only
+// Summary and the later messages.
 type Compaction struct {
 	Summary  string
 	Messages int
@@ -205,7 +205,7 @@ type Result struct {
 	ToolCalls           int // number of tool calls, including those in Turn.Steps
 	// UsageByModel is the usage of each model, in the order of their first calls.
 	UsageByModel []ModelUsage
-	// Files are the files and images that the tools made for people, in the order of the calls. They include the files of the
+	// Files are the files and images that the tools made for people, in the order of the calls. Files includes the files of the
 	// calls in Turn.Steps. The number and size of the files are limited by MaxFiles and MaxFileBytes.
 	Files []File
 	// Append are the messages that the turn adds to the history, in order: the model's, the tools', and those from

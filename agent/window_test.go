@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// narrow is a Model that counts tokens in its own way and refuses requests that exceed its window. Its summaries keep those
-// lines that ask the model to remember something, up to the length limit.
+// narrow is a Model that counts tokens in its own way and refuses requests that exceed its window. The summaries of narrow keep
+// those lines that ask the model to remember something, up to the length limit.
 type narrow struct {
 	window, output int
 	factor         float64 // the model's token count divided by the agent's estimate
@@ -299,7 +299,7 @@ func TestWithoutSummaryTheOldestAreDropped(t *testing.T) {
 	}
 }
 
-// A summary takes several model calls. If a later call fails, the summary of the earlier calls is kept.
+// A summary takes several model calls. If a later call fails, the summary that the earlier calls made is kept.
 func TestSummaryInSteps(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), windowed(2000, 200), ask(chat(60, 100), "and now?"),

@@ -52,10 +52,10 @@ func New(o Options) (*Client, error) {
 	return &Client{Client: c, model: o.Model}, nil
 }
 
-// Transcribe returns the words in the audio, or an empty text if nobody speaks. The extension of name tells the provider the
-// format. Transcribe blocks until the provider has answered or ctx ends, and retries once after a short wait if the provider
-// has a temporary problem. The errors of Transcribe are for operators. The errors contain neither the API key nor the
-// address.
+// Transcribe returns the words in the audio, or an empty text if nobody speaks. The extension of the file name tells the
+// provider the format of the audio. Transcribe blocks until the provider has answered or ctx ends, and retries once after a
+// short wait if the provider has a temporary problem. The errors of Transcribe are for operators. The errors contain neither
+// the API key nor the address.
 func (c *Client) Transcribe(ctx context.Context, name string, audio []byte) (string, error) {
 	if len(audio) > MaxAudio {
 		return "", fmt.Errorf("transcribe %d bytes: %w", len(audio), ErrTooLong)

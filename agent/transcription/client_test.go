@@ -18,8 +18,8 @@ import (
 
 const secret = "sk-very-secret"
 
-// provider is a fake transport. It answers each request with the next of the answers, and all further requests with the last
-// one.
+// provider is a fake transport. provider answers each request with the next of its answers, and all further requests with the
+// last one.
 type provider struct {
 	answers  []answer
 	requests []*http.Request
