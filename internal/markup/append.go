@@ -180,7 +180,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 	switch leaf := leaf.(type) {
 	case *ast.FencedCodeBlock:
 		if leaf.Lines().Len() > 0 {
-			if strings.Trim(last, " \t>`~") == "" { // the line may become a fence, or the block quote marker before a fence
+			if strings.Trim(last, " \t>`~") == "" { // the line may become a code fence, or a block quote marker followed by a code fence
 				return start
 			}
 			return len(src)
@@ -198,7 +198,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 	content := contentOf(last)
 	switch {
 	case last == "":
-		return holdHead(src) // code lines were handled above, so only a table's head can be held back
+		return holdHead(src) // the code above has handled code lines, so here only a table's head can be held back
 	case onlyMarks.MatchString(content), partialBox.MatchString(content),
 		strings.HasPrefix(content, "|"), strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"),
 		strings.HasPrefix(content, "<") && !angleAddress.MatchString(content):
@@ -208,7 +208,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 }
 
 // unsettled returns the offset in src from which later text may change the layout. If the last paragraph contains an
-// inline construct that is open or may get longer, the offset is the start of this construct.
+// inline construct that is open or may get longer, unsettled returns the start of this construct.
 func unsettled(src []byte, leaf ast.Node) int {
 	if !inlineGrows(src, leaf) {
 		return len(src)

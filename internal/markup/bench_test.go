@@ -42,7 +42,7 @@ func BenchmarkFromMarkIn10000(b *testing.B) { fromMark(b, 10000) }
 
 func BenchmarkFromMarkIn1MB(b *testing.B) { fromMark(b, 1<<20) }
 
-// BenchmarkPreview2000 measures the usual preview: Layout begins at the start of the last message.
+// BenchmarkPreview2000 measures the usual preview, for which Layout begins at the start of the last message.
 func BenchmarkPreview2000(b *testing.B) {
 	src := prose(12000)
 	from := markNear(src, len(src)-2000)
@@ -59,7 +59,7 @@ func BenchmarkPreviewAppend2000(b *testing.B) {
 	}
 }
 
-// markNear returns the Mark of the first block of prose that begins after offset at.
+// markNear returns the Mark of the first block of prose that begins after the given offset.
 func markNear(src string, at int) Mark {
 	return Mark{Offset: at + strings.Index(src[at:], "\n## ") + 1}
 }
@@ -82,8 +82,9 @@ func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
 	}
 }
 
-// The cost of a preview depends only on the part of the text that is visible. The test compares allocated bytes and
-// allocations, not times: these numbers grow with the parsed text, but not with the load of the machine.
+// The cost of laying out a preview must depend only on the part of the text that is visible. The test compares
+// allocated bytes and numbers of allocations instead of times: these figures grow with the parsed text, but not with
+// the load of the machine.
 func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 	for _, o := range []Options{{Open: true}, {Open: true, Append: true}, {}} {
 		cost := func(n int) (bytes, allocs uint64) {
@@ -95,7 +96,7 @@ func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 		}
-		cost(1000) // fill the caches that are created once
+		cost(1000) // fill the caches that are filled only once
 		bytes, allocs := cost(10 << 10)
 		manyBytes, manyAllocs := cost(1 << 20)
 		if manyBytes > 2*bytes || manyAllocs > 2*allocs {

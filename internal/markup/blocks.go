@@ -14,12 +14,12 @@ import (
 type flattener struct {
 	builder
 	shape Shape
-	open  bool // an empty list item at the end is not shown yet
+	open  bool // more text may follow, so an empty list item at the end is not shown yet
 	folds folds
 }
 
-// flatten lays out the blocks of docs one below the other. Source offsets in the result count from the start of the
-// whole source: each is an offset in a document plus the document's base.
+// flatten lays out the blocks of the documents in docs, one below the other. Source offsets in the result count from
+// the start of the whole source: flatten adds the document's base to each offset in a document.
 func flatten(shape Shape, open bool, docs ...based) laid {
 	var out laid
 	f := flattener{shape: shape, open: open}
@@ -59,7 +59,8 @@ func flatten(shape Shape, open bool, docs ...based) laid {
 	return out
 }
 
-// based is a document that begins at offset base of the whole source. blank says whether a blank line precedes it.
+// based is a document that begins at offset base of the whole source. The field blank says whether a blank line
+// precedes the document.
 type based struct {
 	document
 	base  int
@@ -67,8 +68,8 @@ type based struct {
 }
 
 // separate requests the line breaks between a block and the block above: a blank line if the source has one, otherwise
-// a single line break. Unlike CommonMark, separate decides for each list item and not for the whole list. A blank line
-// that arrives later in a list therefore does not change the items above it.
+// a single line break. Unlike CommonMark, separate decides for each list item and not for the whole list. If a blank
+// line arrives later in a list, the items above the blank line therefore stay unchanged.
 func (f *flattener) separate(n ast.Node, above bool) {
 	if !above {
 		return
@@ -136,7 +137,7 @@ func (f *flattener) list(n *ast.List, depth int) {
 			f.task(mark, box.IsChecked)
 		}
 		if f.shape.Extras.Has(Lists) {
-			own, _, _ := strings.Cut(mark, " ") // in a numbered list, the box of a task may follow the number
+			own, _, _ := strings.Cut(mark, " ") // in a numbered list, the number comes first, and the box of a task may follow
 			f.formats = append(f.formats, Format{Style: Item, Start: len(f.text), End: len(f.text) + len(own), Level: depth + 1})
 		}
 		f.write([]byte(mark), -1)
@@ -170,7 +171,7 @@ func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) strin
 	return state
 }
 
-// task adds the format of a task's box. The caller then writes the marker mark, which ends with the box.
+// task adds the format of a task's box. After calling task, the caller writes the marker mark, which ends with the box.
 func (f *flattener) task(mark string, done bool) {
 	end := len(f.text) + len(mark)
 	box, level := f.shape.Todo, 0
@@ -208,7 +209,7 @@ func empty(n ast.Node) bool {
 	return !rule && (n.Type() == ast.TypeInline || n.Lines() == nil || n.Lines().Len() == 0)
 }
 
-// atEnd reports whether n is the last block of the source.
+// atEnd reports whether the block n is the last block of the source.
 func (f *flattener) atEnd(n ast.Node) bool {
 	for ; n != nil; n = n.Parent() {
 		if n.NextSibling() != nil {
@@ -244,7 +245,7 @@ func (f *flattener) code(lines *text.Segments, language string) {
 	})
 }
 
-// preformatted begins a code block, calls write, which writes the code, and ends the block.
+// preformatted begins a code block, calls the function write, which writes the code, and ends the block.
 func (f *flattener) preformatted(language string, write func()) {
 	indent := f.indent
 	f.indent = ""

@@ -10,9 +10,9 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Normal text does not reach these limits. Beyond the limits, Markdown delimiters are treated as text. Without the
-// limits, a few kilobytes of ">" or "[" would delay all other replies, because the parser's time grows with the square
-// of the number of nested or open constructs.
+// Normal texts do not reach these limits on the parser. Beyond these limits, the parser treats Markdown delimiters as
+// text. Without these limits, a few kilobytes of ">" or "[" would delay all other replies, because the parser's time
+// grows with the square of the number of nested or open constructs.
 const (
 	maxDepth      = 16  // maximum nesting of quotes and lists
 	maxDelimiters = 500 // maximum number of emphasis delimiters and opening brackets in one paragraph
@@ -21,7 +21,7 @@ const (
 // delimiterLine matches the line below the head of a table.
 var delimiterLine = regexp.MustCompile(`^\s{0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$`)
 
-// shallow is a block parser that limits the nesting depth of containers.
+// shallow is a block parser that limits the nesting depth of quotes and lists.
 type shallow struct{ parser.BlockParser }
 
 func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -33,7 +33,7 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 		}
 	}
 	if _, ok := parent.(*ast.List); ok {
-		depth-- // an item of an existing list adds no depth
+		depth-- // an item of an existing list does not increase the depth
 	}
 	if depth >= maxDepth {
 		return nil, parser.NoChildren
@@ -48,14 +48,14 @@ type sparing struct {
 	tally *tally
 }
 
-// tally counts the delimiters in one block. Only one goroutine may use a tally.
+// tally counts the delimiters in one block. Only one goroutine at a time may use a tally.
 type tally struct {
 	block ast.Node
 	n     int
 }
 
 func (s sparing) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
-	if r.Peek() == ']' { // a closing bracket: the opening one was already counted
+	if r.Peek() == ']' { // don't count a closing bracket, because its opening bracket was already counted
 		return s.InlineParser.Parse(parent, r, pc)
 	}
 	if s.tally.block != parent {
@@ -92,8 +92,8 @@ func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Contex
 	d.ParagraphTransformer.Transform(n, r, pc)
 }
 
-// headings parses underlined headings, but not directly below a table. In that place, goldmark's own parser would move the
-// paragraph before the table to a place after the table.
+// headings parses underlined headings, but not directly below a table. Directly below a table, goldmark's own parser would
+// move the paragraph before the table to a place after the table.
 type headings struct{ parser.BlockParser }
 
 func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -125,8 +125,8 @@ const longestLocal = 64
 
 // unmarked parses bare URLs and e-mail addresses, but no address with emphasis delimiters before the @. goldmark's own
 // parser accepts more characters before the @ than GitHub does
-// (https://github.github.com/gfm/#extended-email-autolink). In "**words**me@example.org", it would turn the closing
-// delimiter into a part of the address.
+// (https://github.github.com/gfm/#extended-email-autolink). In "**words**me@example.org", goldmark's own parser would
+// turn the closing delimiter ** into a part of the address.
 type unmarked struct{ parser.InlineParser }
 
 func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -145,8 +145,8 @@ func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.N
 	return u.InlineParser.Parse(parent, r, pc)
 }
 
-// barred parses tables only if the head begins with a vertical bar. A line without a bar at its start therefore can't
-// be the head of a table, and can be shown before the next line arrives.
+// barred parses tables only if their head begins with a vertical bar. Because of barred, a line without a bar at its
+// start can't be the head of a table, so a preview can show it before the next line arrives.
 type barred struct{ parser.ParagraphTransformer }
 
 func (b barred) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {

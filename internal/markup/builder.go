@@ -10,7 +10,7 @@ import (
 // laid is a laid-out text: all blocks one below the other, before the text is cut into parts.
 type laid struct {
 	text    string
-	formats []Format // ordered by Start; an outer format precedes the formats within it
+	formats []Format // ordered by the field Start; an outer format precedes the formats within it
 	blocks  []laidBlock
 	anchors []anchor // ordered by the field text
 }
@@ -18,14 +18,15 @@ type laid struct {
 // laidBlock is the range of the text that shows one top-level block.
 type laidBlock struct {
 	start, end int
-	source     int // start of the block in the source
+	source     int // start of this block in the source
 }
 
-// anchor maps the text at offset text to the source at offset source. The next size bytes of text and source are the
-// same. If size is 0, the text at this offset differs from the source.
+// anchor maps an offset of the laid-out text to an offset of the source. The field text is the former offset, and the
+// field source the latter. From these two offsets on, the next size bytes of the text and of the source are the same.
+// If the field size is 0, the text at its offset differs from the source.
 type anchor struct{ text, source, size int }
 
-// cut truncates the text at offset at.
+// cut truncates the laid-out text at the given offset.
 func (l *laid) cut(at int) {
 	if at >= len(l.text) {
 		return
@@ -47,7 +48,8 @@ func (l *laid) cut(at int) {
 	l.anchors = slices.DeleteFunc(l.anchors, func(a anchor) bool { return a.text >= end })
 }
 
-// cutSource truncates the text before the first place that shows source at or after offset end.
+// cutSource truncates the laid-out text before the first place that shows a part of the source at or after the offset
+// end.
 func (l *laid) cutSource(end int) {
 	i := slices.IndexFunc(l.anchors, func(a anchor) bool { return a.source+max(1, a.size) > end })
 	if i >= 0 {
@@ -57,14 +59,14 @@ func (l *laid) cutSource(end int) {
 }
 
 // builder writes a laid-out text. The builder keeps back the white space after a word or block until the next text
-// arrives. As a result, neither a format nor the whole text ends with white space.
+// arrives. Because of this, neither a format nor the whole text ends with white space.
 type builder struct {
 	src     []byte
 	text    []byte
 	formats []Format
 	anchors []anchor
-	base    int   // offset of src in the whole source
-	pending []int // indexes of open formats for which no text was written yet
+	base    int   // offset of the builder's src in the whole source
+	pending []int // indexes of open formats for which the builder has not written any text yet
 	newline int   // number of line breaks to write before the next text
 	space   bool  // write a space before the next text, unless a line break comes first
 	raw     bool  // the text is code, in which all blank lines count
@@ -108,7 +110,7 @@ func (b *builder) open(f Format) int {
 	return i
 }
 
-// close ends format i. A format without text is marked as empty.
+// close ends the format with the index i. If a format has no text, close marks the format as empty.
 func (b *builder) close(i int) {
 	f := &b.formats[i]
 	f.End = len(b.text)
@@ -123,8 +125,9 @@ func (b *builder) close(i int) {
 	}
 }
 
-// write appends visible text. pos is the text's offset in the source. A negative pos means that the source does not
-// contain the text. write drops control characters. If the platform has no tabs, write replaces tabs by spaces.
+// write appends visible text. The parameter pos is the text's offset in the source. A negative pos means that the
+// source does not contain the text. write drops control characters. If the platform has no tabs, write replaces tabs by
+// spaces.
 func (b *builder) write(s []byte, pos int) {
 	if len(s) == 0 {
 		return
@@ -163,15 +166,15 @@ func (b *builder) write(s []byte, pos int) {
 	}
 }
 
-// anchor records that the next size bytes of text are at offset pos of the source. If pos is negative, the source does
-// not contain these bytes, and anchor does nothing.
+// anchor records that the next size bytes of the written text are at offset pos of the source. If pos is negative, the
+// source does not contain the text, and anchor does nothing.
 func (b *builder) anchor(pos, size int) {
 	if pos >= 0 {
 		b.anchorAt(len(b.text), pos, size)
 	}
 }
 
-// anchorAt is like anchor, for the text that begins at offset at.
+// anchorAt is like anchor, but for the text that begins at the offset at.
 func (b *builder) anchorAt(at, pos, size int) {
 	pos += b.base
 	if n := len(b.anchors); n > 0 && b.anchors[n-1].source <= pos {
@@ -180,7 +183,7 @@ func (b *builder) anchorAt(at, pos, size int) {
 	b.anchors = append(b.anchors, anchor{at, pos, size})
 }
 
-// writeTab writes spaces up to the next tab stop in the line.
+// writeTab writes spaces up to the next tab stop of the line.
 func (b *builder) writeTab() {
 	line := b.text[bytes.LastIndexByte(b.text, '\n')+1:]
 	for n := b.tab - utf8.RuneCount(line)%b.tab; n > 0; n-- {

@@ -2,8 +2,8 @@ package markup
 
 import "testing"
 
-// Layout closes several open constructs at once, so their closing delimiters are adjacent. These delimiters must not
-// form one run that closes nothing and is shown as text.
+// Layout closes several open constructs at once, so their closing delimiters are adjacent. The parser must not read
+// these delimiters as one run, which would close nothing and would be shown as text.
 func TestClosersSideBySide(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{

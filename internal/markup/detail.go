@@ -8,23 +8,24 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// maxDetails is the maximum nesting depth of HTML details elements. The content of a deeper element becomes part of the
-// element around it.
+// maxDetails is the maximum nesting depth of HTML details elements. If an element is nested more deeply, its content
+// becomes part of the element around it.
 const maxDetails = 2
 
-// These expressions match tags: https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
+// These expressions match HTML tags of details elements:
+// https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
 var (
 	detailTag  = regexp.MustCompile(`(?i)</?(?:details|summary)(?:\s[^<>]*)?>`)
 	anyTag     = regexp.MustCompile(`</?(?:[A-Za-z][^<>]*)?$|</?[A-Za-z][^<>]*>`) // also matches the beginning of a tag at the end of the text
 	toBeOpened = regexp.MustCompile(`(?i)\sopen\b`)
 )
 
-// folds is a flattener's state of the HTML details elements around the current text.
+// folds is the flattener's state of the HTML details elements that surround the current text.
 type folds struct {
-	open    []int // indexes of the elements' formats, outer before inner; -1: nested too deeply
-	floor   int   // number of elements in open that began outside the current container
-	ended   int   // number of the elements counted by floor that have ended inside the container
-	summary int   // index of the format of the current summary, plus 1; 0: there is none
+	open    []int // for each element, the index of its format, outer elements first; -1: nested too deeply
+	floor   int   // number of elements in the field open that began outside the current container
+	ended   int   // number of the elements counted by the field floor that have ended inside the container
+	summary int   // index of the current summary's format, plus 1; 0: no summary is open
 }
 
 // tag handles a tag of a details or summary element. tag returns false if such a tag is not allowed at this place; the
@@ -80,8 +81,8 @@ func (f *flattener) fold() {
 	d.open = d.open[:last]
 }
 
-// contained calls lay, which lays out a container: a quote, or an item of a list. After that, contained ends the
-// details elements that begin in the container, even if their end tags are missing.
+// contained calls the function lay, which lays out a container: a quote, or an item of a list. After that, contained
+// ends the details elements that begin in the container, even if their end tags are missing.
 func (f *flattener) contained(lay func()) {
 	d := &f.folds
 	floor := d.floor
@@ -94,8 +95,9 @@ func (f *flattener) contained(lay func()) {
 	}
 }
 
-// unfold ends the open details elements, except the outermost ones, whose number is around. The end tags of the ended
-// elements are missing in the source or in their container, so these elements are shown unfolded.
+// unfold ends all open details elements except the outermost ones. The parameter around is the number of those that
+// stay open. The end tags of the elements that unfold ends are missing in the source or in their container, so these
+// elements are shown unfolded.
 func (f *flattener) unfold(around int) {
 	for len(f.folds.open) > around {
 		if i := f.folds.open[len(f.folds.open)-1]; i >= 0 {
@@ -105,7 +107,7 @@ func (f *flattener) unfold(around int) {
 	}
 }
 
-// htmlLine lays out a line of HTML that may contain tags of details elements. If grows is set, the end of the line may
+// htmlLine lays out a line of HTML that may contain tags of details elements. If grows is true, the end of the line may
 // not have arrived yet.
 func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
 	s = bytes.TrimRight(s, "\r\n")
@@ -150,7 +152,7 @@ func partialTag(s []byte) int {
 	return 0
 }
 
-// paragraph lays out text. An end tag of a details element may follow it.
+// paragraph lays out text. An end tag of a details element may follow this text.
 func (f *flattener) paragraph(n ast.Node) {
 	end, ok := n.LastChild().(*ast.RawHTML)
 	if !ok || !f.shape.Extras.Has(Details) || end.Segments.Len() != 1 {

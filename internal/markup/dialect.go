@@ -7,9 +7,9 @@ type Dialect interface {
 	// rules.
 	Shape() Shape
 	// Render encodes a piece in the platform's form. The layout calls Render for every possible cut, so Render must have no
-	// side effects. The result shows exactly the text of the piece; only white space at the edges may be missing, if the
-	// platform trims it. Render drops formats that the platform does not support. If the platform recognizes mentions of
-	// people in plain text, Render must disable the mentions.
+	// side effects. The rendered text shows exactly the text of the piece; only white space at the edges may be missing, if
+	// the platform trims it. Render drops formats that the platform does not support. If the platform recognizes mentions
+	// of people in plain text, Render must disable the mentions.
 	Render(p Piece) Rendered
 	// Len returns the length of a message in the unit of the platform's limit. A message with more text must never have a
 	// smaller Len.
@@ -18,7 +18,7 @@ type Dialect interface {
 
 // Shape holds the characters that show lists and rules.
 type Shape struct {
-	Bullets []string // bullets by depth; the last one is for all deeper levels
+	Bullets []string // bullets of lists by depth; all deeper levels use the last one
 	Todo    string   // box of an open task in a task list
 	Done    string   // box of a finished task in a task list
 	Rule    string   // line that shows a thematic break
@@ -31,18 +31,18 @@ type Extras uint8
 
 // CellStyles, Formulas and Details have no effect in messages to which text can only be appended; see Options.Append.
 const (
-	Tables     Extras = 1 << iota // the styles Row and Cell
-	CellStyles                    // the styles of text within a Cell
+	Tables     Extras = 1 << iota // the platform has the styles Row and Cell
+	CellStyles                    // the platform has the styles of text within a Cell
 	Tasks                         // the style Task
 	Lists                         // the style Item
-	Formulas                      // the style Formula; without it, the content of formulas is parsed as Markdown
-	Details                       // the styles Detail and Summary; without them, the tags are text
+	Formulas                      // the platform has the style Formula; without it, the content of formulas is parsed as Markdown
+	Details                       // the platform has the styles Detail and Summary; without them, the tags are shown as text
 )
 
 // onlyGrows are the extras that also work in messages to which text can only be appended.
 const onlyGrows = Tables | Tasks | Lists
 
-// Has reports whether the set contains all elements of some.
+// Has reports whether the set contains all elements of the set some.
 func (e Extras) Has(some Extras) bool { return e&some == some }
 
 // Style is one kind of formatting.
@@ -55,15 +55,15 @@ const (
 	Italic
 	Strike
 	Code    // inline code
-	Pre     // a code block, or a table laid out in columns
-	Link    // URL is its target; images become links
+	Pre     // a code block, or a table that is laid out in columns
+	Link    // Format.URL is the link's target; images become links
 	Quote   // whole lines that quote something
 	Heading // a whole line that is a heading
 	Row     // a row of a table: a line in its Pre. Level is 1 for the head
 	Cell    // the text of a cell in a Row. Level is its column, from 1
-	Task    // the box of a task list's item. Level is 1 for a finished task
+	Task    // the box of an item in a task list. Level is 1 for a finished task
 	Item    // the marker of a list item: a bullet, a number or a box. Level is the depth of the list, from 1
-	Formula // a formula in LaTeX with its delimiters. Level is 1 if it has lines of its own
+	Formula // a formula in LaTeX with its delimiters. Level is 1 if the formula has lines of its own
 	Detail  // whole lines that a person can fold. Level is 1 if shown unfolded: the end tag is missing, or the source says so
 	Summary // the line of a Detail that stays visible when it is folded
 )
@@ -72,16 +72,16 @@ const (
 type Format struct {
 	Style      Style
 	Start, End int
-	URL        string // for Link: the target
-	Language   string // for Pre: the language of the code; may be empty
-	Level      int    // for Heading: 1 to 6; for other styles, see the style
-	Align      string // for Cell: "center" or "right"; empty: left
+	URL        string // for the style Link: the target
+	Language   string // for the style Pre: the language of the code; may be empty
+	Level      int    // for the style Heading: 1 to 6; for other styles, see the style
+	Align      string // for the style Cell: "center" or "right"; empty: left
 	Open       bool   // text that is appended later continues the format, so Render omits the format's closing delimiter
 }
 
-// Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by their start,
-// outer before inner, and properly nested. The text has no blank lines at its edges and no white space at its end. The
-// text may begin with the indentation of code.
+// Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by their start, outer
+// formats before inner ones, and they are properly nested. The text has no blank lines at its edges and no white space
+// at its end. The text may begin with the indentation of code.
 type Piece struct {
 	Text    string
 	Formats []Format

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// extra is a dialect that shows the text, and after the text those formats whose style has a name in styles.
+// extra is a test dialect. It shows the text, followed by those formats whose style has a name in the field styles.
 type extra struct {
 	Plain
 	styles map[Style]string
@@ -29,7 +29,7 @@ func (e extra) Render(p Piece) Rendered {
 	return Rendered{Text: strings.Join(out, "|")}
 }
 
-// written returns a source as the dialect shows it, laid out as one part.
+// written lays out a source as one part, and returns it as the dialect shows it.
 func (e extra) written(src string, open bool) string {
 	var out strings.Builder
 	for _, p := range Layout(src, Options{Dialect: e, Limit: 1 << 20, Open: open}) {
@@ -73,8 +73,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// A preview does not show an incomplete formula. It shows a text that looks like the beginning of a formula as soon as
-// the text can't become a formula any more.
+// A preview must not show a formula whose end has not arrived yet. If a text looks like the beginning of a formula, the
+// preview must show it as soon as it can't become a formula any more.
 func TestGrowingFormulas(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
@@ -105,7 +105,7 @@ func TestGrowingFormulas(t *testing.T) {
 	}
 }
 
-// The layout of many incomplete formulas takes no longer than the layout of other text.
+// Laying out many incomplete formulas must take no longer than laying out other text.
 func TestEndlessFormulas(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"\\[\n", "$$ a\n", "\\(", "$a ", "$a$b", "<details>\n", "<summary>"} {
@@ -119,7 +119,7 @@ func TestEndlessFormulas(t *testing.T) {
 	}
 }
 
-// If a formula fits into a part, the text is not cut within the formula.
+// If a formula fits into a part, the layout must not cut the text within the formula.
 func TestFormulasAreNotCut(t *testing.T) {
 	t.Parallel()
 	src := strings.Repeat(`words $a + b$ and \(c + d\) `, 20) + "\n\n$$\n" + strings.Repeat("x +\n", 10) + "y\n$$\n"
@@ -133,7 +133,7 @@ func TestFormulasAreNotCut(t *testing.T) {
 	}
 }
 
-// shapedLike shows the text alone, with the Shape of another dialect.
+// shapedLike is a dialect that shows the text without formats, with the Shape of another dialect.
 type shapedLike struct{ shaped Dialect }
 
 func (p shapedLike) Shape() Shape            { return p.shaped.Shape() }
@@ -173,7 +173,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// While a text grows, no incomplete tag is shown, and the visible text only gets longer.
+// While a text grows, no preview may show an incomplete tag, and the visible text may only get longer.
 func TestGrowingDetails(t *testing.T) {
 	t.Parallel()
 	src := "a\n\n<details>\n<summary>Why <b>not</b></summary>\n\nbecause **x**\n\n</details>\n\nend"
@@ -193,7 +193,7 @@ func TestGrowingDetails(t *testing.T) {
 	}
 }
 
-// A dialect with CellStyles gets the styles within cells.
+// A dialect whose Shape has the extra CellStyles must get the styles of text within cells.
 func TestCellStyles(t *testing.T) {
 	t.Parallel()
 	cells := extra{styles: map[Style]string{Row: "R", Cell: "C", Bold: "B", Code: "K", Link: "L", Formula: "F"}}

@@ -12,22 +12,23 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// These limits of formulas are in bytes, except maxLines. A longer formula is shown as text. While a formula is
-// unfinished, it is held back until its end arrives or it exceeds the limit for unfinished formulas.
+// These limits of formulas are in bytes, except maxLines. A formula that exceeds its limit is shown as text. As long as
+// the end of a formula has not arrived, previews don't show the formula, unless it exceeds the limit for unfinished
+// formulas.
 const (
 	maxInline      = 512
-	maxHeldInline  = 160 // for an unfinished formula
+	maxHeldInline  = 160 // maximum length of an unfinished formula within a line
 	maxDisplay     = 4096
-	maxHeldDisplay = 1024 // for an unfinished formula
-	maxLines       = 64   // number of lines of a formula with lines of its own
+	maxHeldDisplay = 1024 // maximum length of an unfinished formula with lines of its own
+	maxLines       = 64   // maximum number of lines of a formula with lines of its own
 )
 
 // Formulas are written in LaTeX between delimiters, in one of these forms: $x$, \(x\), $$x$$ and \[x\]. A formula in
-// the form $$x$$ or \[x\] may have lines of its own. Prices also begin with a dollar sign, and \( and \[ may also be
-// escaped brackets. Therefore looksLikeFormula examines the text between the delimiters.
+// the form $$x$$ or \[x\] may have lines of its own. However, prices also begin with a dollar sign, and \( and \[ may
+// also be escaped brackets. Therefore looksLikeFormula examines the text between the delimiters.
 
-// closerOf returns the delimiter that would close a formula at the start of s, and the length of this delimiter. closer
-// is empty if no formula can begin there.
+// closerOf returns the delimiter that would close a formula at the start of s, and the length of this delimiter. If no
+// formula can begin at the start of s, closer is empty.
 func closerOf(s string) (closer string, n int) {
 	switch {
 	case strings.HasPrefix(s, "$$$"):
@@ -44,8 +45,9 @@ func closerOf(s string) (closer string, n int) {
 	return "", 0
 }
 
-// inlineFormula returns the length of the formula at the start of s, or 0 if there is none. prev is the character
-// before s. If the length is 0, open says whether s may become a formula when further text arrives.
+// inlineFormula returns the length of the formula at the start of s, or 0 if s does not begin with a formula. The
+// parameter prev is the character before s. If the length is 0, the result open says whether s may become a formula
+// when further text arrives.
 func inlineFormula(prev rune, s string) (n int, open bool) {
 	closer, mark := closerOf(s)
 	if closer == "" || closer[0] == '$' && (prev == '$' || unicode.IsLetter(prev) || unicode.IsDigit(prev)) {
@@ -85,7 +87,7 @@ var (
 )
 
 // looksLikeFormula reports whether the text between two delimiters is a formula, rather than text between two prices or
-// between escaped brackets. A formula contains a mathematical sign, or no words.
+// between escaped brackets. looksLikeFormula returns true only if the text contains a mathematical sign, or no words.
 func looksLikeFormula(closer, inner string) bool {
 	first, _ := utf8.DecodeRuneInString(inner)
 	last, _ := utf8.DecodeLastRuneInString(inner)
@@ -97,7 +99,7 @@ func looksLikeFormula(closer, inner string) bool {
 	switch {
 	case closer == "$" && unicode.IsDigit(first):
 		return !hasWords(texCommand.ReplaceAllString(inner, " "))
-	case closer == `\]` && !signed: // \[1\] is a reference, not a formula
+	case closer == `\]` && !signed: // \[1\] is a reference to a source, not a formula
 		return spaced && !hasWords(inner)
 	}
 	return signed || !hasWords(inner)
@@ -127,9 +129,9 @@ func hasWords(s string) bool {
 	return false
 }
 
-// displayFormula returns the end of a formula with lines of its own at the start of s. The formula ends with the
-// closing delimiter at the end of a line, before any blank line. If the end is 0, open says whether s may become a
-// complete formula when further text arrives.
+// displayFormula returns the end of the formula with lines of its own that begins at the start of s. The formula ends
+// with the closing delimiter at the end of a line, before any blank line. If the returned end is 0, the result open
+// says whether s may become a complete formula when further text arrives.
 func displayFormula(s string) (end int, open bool) {
 	closer, mark := closerOf(s)
 	if mark != 2 || closer == `\)` {
@@ -153,7 +155,7 @@ func displayFormula(s string) (end int, open bool) {
 	return 0, false
 }
 
-// inlineNode is a formula within a line of text. segment is the formula with its delimiters.
+// inlineNode is a formula within a line of text. The field segment contains the formula with its delimiters.
 type inlineNode struct {
 	ast.BaseInline
 	segment text.Segment
@@ -180,7 +182,7 @@ func (inlineParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.N
 	return &inlineNode{segment: segment.WithStop(segment.Start + n)}
 }
 
-// displayNode is a formula with lines of its own. The lines include the delimiters.
+// displayNode is a formula with lines of its own. The node's lines include the delimiters of the formula.
 type displayNode struct {
 	ast.BaseBlock
 	whole bool
@@ -231,7 +233,8 @@ func (displayParser) Continue(node ast.Node, r text.Reader, _ parser.Context) pa
 	return parser.Continue | parser.NoChildren
 }
 
-// add adds a line to the formula. The closing delimiter at the end of a line completes the formula.
+// add adds a line of the source to the formula. If the line ends with the closing delimiter, add marks the formula as
+// complete.
 func (n *displayNode) add(line text.Segment, src []byte) {
 	n.Lines().Append(line)
 	first := n.Lines().At(0)
@@ -261,8 +264,8 @@ func (f *flattener) display(n *displayNode) {
 	f.close(i)
 }
 
-// holdFormula returns where an unfinished source must be cut, so that no unfinished formula with lines of its own is
-// shown.
+// holdFormula returns where an unfinished source must be cut, so that a preview does not show an unfinished formula
+// with lines of its own.
 func holdFormula(doc document) int {
 	src := string(doc.src)
 	for at := max(0, len(src)-maxHeldDisplay); at < len(src); {
@@ -285,7 +288,7 @@ func (d document) verbatim(at int) bool {
 			continue
 		}
 		found := false
-		_ = ast.Walk(b.node, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // Walk can't fail here
+		_ = ast.Walk(b.node, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // ignore the error: Walk can't fail here
 			switch n.(type) {
 			case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock, *displayNode:
 				start, end := contentOfBlock(n)

@@ -39,13 +39,13 @@ func runeFloor(s string, n int) int {
 }
 
 const (
-	joiner    = '\u200d' // joins two emoji into one
+	joiner    = '\u200d' // zero width joiner, which joins two emoji into one
 	variation = '\ufe0f' // selects the emoji form of a character; after a digit, the character keycap may follow it
 	keycap    = '\u20e3'
 )
 
-// finished returns the length of the part of s that ends with a complete grapheme. s is the beginning of a longer
-// text. A grapheme counts as incomplete if the next characters are likely to extend it.
+// finished returns the length of the part of s that ends with a complete grapheme. More text may follow after s. A
+// grapheme counts as incomplete if the next characters are likely to extend it.
 func finished(s string) int {
 	n := wholeRunes(s)
 	r, size := utf8.DecodeLastRuneInString(s[:n])
@@ -64,9 +64,9 @@ func finished(s string) int {
 	return n
 }
 
-// wholeCharacters returns the length of the part of s whose last character can't change any more. s is the beginning
-// of a longer text. The last character may still change if it is an emoji, which may be joined with the next one, or a
-// letter that may get an accent. An ASCII letter, or a letter of a script without accents, can't change.
+// wholeCharacters returns the length of the part of s whose last character can't change any more. More text may follow
+// after s. The last character may still change if it is an emoji, which may be joined with the next one, or a letter
+// that may get an accent. An ASCII letter, or a letter of a script without accents, can't change any more.
 func wholeCharacters(s string) int {
 	n := wholeRunes(s)
 	r, _ := utf8.DecodeLastRuneInString(s[:n])
@@ -90,7 +90,7 @@ func wholeRunes(s string) int {
 	return n
 }
 
-// regional reports whether r is half of a flag.
+// regional reports whether a character is one of the two halves of a flag emoji.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
 // graphemeStart returns the start of the last grapheme of s. graphemeStart skips white space at the start of the

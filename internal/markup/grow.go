@@ -8,12 +8,12 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// growing cuts a growing text into parts, for messages to which text can only be appended. The end of a part depends
-// only on the text before it and on a little text after it. The last part contains only text that certainly belongs to
-// it.
+// growing cuts a growing text into parts, for messages to which text can only be appended. Where a part ends depends
+// only on the text before this place and on a little text after it. The last part contains only text that certainly
+// belongs to this part.
 type growing struct {
 	cutter
-	next rune // the character after the text; see grown
+	next rune // the character after the text; see the field next of grown
 	open bool
 }
 
@@ -58,7 +58,7 @@ func (c *growing) parts(from Mark) []Part {
 	return parts
 }
 
-// sourceOf returns the source offset at which the text up to pos ends.
+// sourceOf returns the source offset at which the text before pos ends.
 func (c *growing) sourceOf(pos int) int {
 	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
 	if i == 0 {
@@ -68,8 +68,9 @@ func (c *growing) sourceOf(pos int) int {
 	return a.source + min(pos-a.text, a.size)
 }
 
-// leaveOpen sets Open in those formats of the piece at pos that continue after the piece. more is the end of the text
-// that has arrived. A block that ends there may still get longer, so it counts as open.
+// leaveOpen sets the field Open in those formats of the piece at pos that continue after the piece. The parameter more
+// is the end of the text that has arrived. A block that ends at the end of the arrived text may still get longer, so
+// its format counts as open.
 func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	end := pos + len(p.Text)
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })
@@ -85,14 +86,14 @@ func (c *growing) leaveOpen(p *Piece, pos, more int) {
 }
 
 // end returns the end of the part that begins at pos, and whether the part is full. If the part is not full, cut is the
-// end of the text that certainly belongs to the part. The text from cut to more has also arrived, but may belong to the
-// next part.
+// end of the text that certainly belongs to the part. The text between cut and more has also arrived, but may belong to
+// the next part.
 func (c *growing) end(pos int) (cut int, full bool, more int) {
 	limit := pos + room(c.dialect, c.text[pos:], c.limit)
 	spots := c.ends(pos, limit)
 	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
 	fit, late := len(spots), len(spots)
-	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // the text exceeds 7/8 of the limit, so it may need a cut
+	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // the text exceeds 7/8 of the limit, so a cut may be necessary
 		fit = sort.Search(fit, func(i int) bool { return over(i, c.limit) })
 		late = sort.Search(fit, func(i int) bool { return over(i, c.limit-c.limit/8) })
 	}
@@ -123,8 +124,8 @@ func (c *growing) fits(pos, end, limit int) bool {
 	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }
 
-// force returns where to cut a text that contains no good place for a cut. force cuts at a grapheme boundary if at
-// least one grapheme fits.
+// force returns where to cut a text that contains no good place for a cut. If at least one grapheme fits, force cuts
+// between two graphemes.
 func (c *growing) force(pos, limit int) int {
 	cut := pos
 	g := graphemes.FromString(c.text[pos:min(len(c.text), limit+maxLook)])
@@ -142,12 +143,12 @@ func (c *growing) force(pos, limit int) int {
 	return cut
 }
 
-// ends returns the possible ends of a part after pos, up to the first one that exceeds the limit.
+// ends returns the places after pos at which a part may end, up to the first place at which the part exceeds the limit.
 func (c *growing) ends(pos, limit int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {
-		// At a blank line, cut already at the end of the line above, because the text after the blank line may still
-		// change.
+		// If the part may end at a blank line, end it already at the end of the line above, because the text after the blank
+		// line may still change.
 		if last := s.at == len(c.text) && !c.open; !last && (s.kind == atGrapheme || s.kind == atBlock) {
 			continue
 		}

@@ -38,7 +38,8 @@ func TestAppendedTextStays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		src := rapid.OneOf(markdown(2), nastyMarkdown(), nastyMarkdown()).Draw(t, "src")
-		// One rare exception is known: if a tag and a URL follow a single ~, the layout removes the ~ again.
+		// Remove a rare exception from the source: if a tag and a URL follow a single ~, the layout removes a ~ that it has
+		// shown.
 		src = strings.ReplaceAll(src, "~<", "~ <")
 		checkAppended(t, src, Options{
 			Dialect: rapid.SampledFrom([]Dialect{Plain{}, appender{}}).Draw(t, "dialect"),
@@ -47,8 +48,8 @@ func TestAppendedTextStays(t *testing.T) {
 	})
 }
 
-// A URL after a <br> tag is recognized as a link only when its last letter has arrived. The layout then holds the URL back
-// again. The text before the tag must stay visible.
+// A URL after a <br> tag is recognized as a link only when its last letter has arrived. When the URL is recognized, the
+// layout no longer shows it, until more text has arrived. The text before the tag must nevertheless stay visible.
 func TestAppendedTagBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"世界<br>https://e.org", "a 世**界**<br>https://e.org x", "*_*<br>https://e.org"} {
@@ -56,8 +57,8 @@ func TestAppendedTagBeforeAddress(t *testing.T) {
 	}
 }
 
-// A URL directly after closing delimiters is recognized as a link only when its last letter has arrived. A place before the
-// URL where the text may be cut must stay the same.
+// A URL directly after closing delimiters is recognized as a link only when its last letter has arrived. If the text could
+// be cut at a place before the URL, it must be possible to cut it there later, too.
 func TestAppendedMarksBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"***世界***https://e.org", "a **世界**www.e.org x", "_世界_http://e.org"} {
@@ -65,8 +66,8 @@ func TestAppendedMarksBeforeAddress(t *testing.T) {
 	}
 }
 
-// checkAppended lays out every beginning of src. It fails the test if a later layout removes text that an earlier one
-// has shown.
+// checkAppended lays out every beginning of src, each time with more text. checkAppended fails the test if a later
+// layout removes text that an earlier layout has shown.
 func checkAppended(t rapid.TB, src string, o Options) {
 	t.Helper()
 	o.Append = true

@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// These expressions match text at the end of an unfinished source. Further text may still change the meaning of this
-// text.
+// These expressions match text at the end of an unfinished source. Text that arrives later may change the meaning of
+// the text that they match.
 var (
 	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
 	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)
@@ -21,8 +21,8 @@ var (
 	delimiterRow  = regexp.MustCompile(`^[|: \t\r-]+$`)
 )
 
-// settled returns the length of an unfinished source without an incomplete character, backslash escape or HTML entity
-// at its end.
+// settled returns the length of an unfinished source, not counting an incomplete character, backslash escape or HTML
+// entity at its end.
 func settled(src string) int {
 	n := finished(src)
 	n = len(strings.TrimRight(src[:n], "\r"))
@@ -37,8 +37,8 @@ func settled(src string) int {
 }
 
 // heal splits an unfinished document into its finished blocks (head) and its last block (tail), and closes the open
-// constructs of the last block. To do so, heal parses only the last block again. shown is the number of source bytes
-// that head and tail show.
+// constructs of the last block. To close these constructs, heal parses only the last block again. The result shown is
+// the number of source bytes that head and tail show.
 func heal(p parser.Parser, doc document, extras Extras) (head document, tail based, shown int) {
 	if len(doc.blocks) == 0 {
 		return doc, based{base: len(doc.src)}, len(doc.src)
@@ -49,8 +49,8 @@ func heal(p parser.Parser, doc document, extras Extras) (head document, tail bas
 		cut = min(cut, holdFormula(doc))
 	}
 	for last > 0 && cut <= doc.blocks[last].start {
-		// The whole last block is held back. Further text may still continue the block above, so that block is now the
-		// unfinished one.
+		// The whole last block must not be shown yet. Text that arrives later may still continue the block above the last
+		// one, so that block is now the unfinished one.
 		last--
 	}
 	base := doc.blocks[last].start
@@ -76,7 +76,7 @@ func heal(p parser.Parser, doc document, extras Extras) (head document, tail bas
 	return head, based{document: parse(p, src, doc.refs), base: base}, shown
 }
 
-// openLeaf returns the innermost last block of n. Further text would continue this block.
+// openLeaf returns the innermost last block of the node n. Text that arrives later would continue this block.
 func openLeaf(n ast.Node) ast.Node {
 	for {
 		if _, ok := n.(*extast.Table); ok {
@@ -107,7 +107,7 @@ func holdLine(src []byte, leaf ast.Node) int {
 		return len(src)
 	case *extast.Table:
 		if last == "" || leaf.ChildCount() > 1 {
-			return start // hold back an incomplete row of a table
+			return start // don't show an incomplete row of a table yet
 		}
 	}
 	return holdMarks(src, start, last)
@@ -143,7 +143,7 @@ func holdHead(src []byte) int {
 	return len(src)
 }
 
-// blankEnd reports whether src ends in a blank line, which ends a paragraph.
+// blankEnd reports whether the source src ends in a blank line, which ends a paragraph.
 func blankEnd(src []byte) bool {
 	return bytes.Count(src[len(bytes.TrimRight(src, " \t\r\n")):], []byte{'\n'}) > 1
 }
@@ -171,8 +171,8 @@ func inlineGrows(src []byte, leaf ast.Node) bool {
 	return false
 }
 
-// holdInline returns where the source must be cut, so that the open inline constructs of leaf can be closed there.
-// holdInline also returns the closing delimiters.
+// holdInline returns where the source must be cut, so that the open inline constructs of the block leaf can be closed
+// at the cut. holdInline also returns the closing delimiters.
 func holdInline(src []byte, leaf ast.Node, extras Extras) (keep int, closers string) {
 	keep = len(src)
 	if !inlineGrows(src, leaf) {

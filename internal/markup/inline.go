@@ -11,14 +11,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// inlines lays out the inline children of n.
+// inlines lays out the inline children of the node n.
 func (b *builder) inlines(n ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		b.inline(c)
 	}
 }
 
-// styled lays out the inline children of n with the format f.
+// styled lays out the inline children of the node n with the format f.
 func (b *builder) styled(n ast.Node, f Format) {
 	i := b.open(f)
 	b.inlines(n)
@@ -56,7 +56,7 @@ func (b *builder) inline(n ast.Node) {
 		b.write(n.segment.Value(b.src), n.segment.Start)
 		b.close(i)
 	case *extast.TaskCheckBox:
-		// The list item has already shown the box of the task in place of its bullet.
+		// A task's box is not shown here, because the list item has already shown the box in place of its bullet.
 	default:
 		b.inlines(n)
 	}
@@ -96,7 +96,7 @@ func (b *builder) unescaped(s []byte, pos int) {
 }
 
 // entity returns the characters of the HTML entity at the start of s, and the entity's length. If s does not begin with
-// an entity, the length is 0.
+// an HTML entity, the returned length is 0.
 func entity(s []byte) ([]byte, int) {
 	end := bytes.IndexByte(s[:min(len(s), maxEntity)], ';')
 	if end < 2 {
@@ -201,8 +201,8 @@ func destination(raw []byte) string {
 	return string(d)
 }
 
-// labelStart returns the source offset of an autolink's label. The node's own position may be one character earlier: at
-// an angle bracket, or at the character at which the parser found the link.
+// labelStart returns the source offset of an autolink's label. The position that the node itself reports may be one
+// character earlier: at an angle bracket, or at the character at which the parser found the link.
 func labelStart(n *ast.AutoLink, src []byte) int {
 	pos := n.Pos()
 	if !bytes.HasPrefix(src[pos:], n.Label(src)) {

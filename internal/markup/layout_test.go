@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// styledText is a dialect that shows formats as tags, so that tests can contain the expected text.
+// styledText is a dialect that shows formats as tags, so that the tests can state the expected formats as text.
 type styledText struct{ Plain }
 
 func (styledText) Render(p Piece) Rendered {
@@ -182,7 +182,7 @@ func TestHealing(t *testing.T) {
 		{"a **b\n\nc", "a **b\n\nc"},
 		{"**b\n", "<b>b</b>"},
 		{"a 👩\u200d", "a"},
-		{"a 👩\u200d💻", "a"}, // another emoji may follow the joiner
+		{"a 👩\u200d💻", "a"}, // another emoji may follow the joiner and change the first one
 		{"a 👩\u200d💻 ", "a 👩\u200d💻"},
 		{"a 👩", "a"},
 		{"a 👩.", "a 👩."},
@@ -314,7 +314,7 @@ func TestEndIsWhatIsShown(t *testing.T) {
 	}
 }
 
-// Link definitions before Options.From still apply to the text after this Mark.
+// Layout must apply link definitions before Options.From also to the text after this Mark.
 func TestDefinitionsBeforeTheMark(t *testing.T) {
 	t.Parallel()
 	src := "[1]: https://e.org\n\nfirst\n\nsee [here][1] **and"
@@ -325,8 +325,8 @@ func TestDefinitionsBeforeTheMark(t *testing.T) {
 	}
 }
 
-// A Mark may point outside of the text, because the layout has changed since the Mark was made. Layout must then return
-// the whole text, or nothing.
+// A Mark may point outside of the text, because the layout has changed since the Mark was made. If a Mark points
+// outside of the text, Layout must return the whole text, or nothing.
 func TestMarkBeyondTheText(t *testing.T) {
 	t.Parallel()
 	for _, m := range []Mark{{Line: 9}, {Col: 99}, {Offset: 99}, {Offset: -1}, {Line: -1, Col: -1}} {
@@ -338,8 +338,8 @@ func TestMarkBeyondTheText(t *testing.T) {
 	}
 }
 
-// For some meaningless texts, the parser's time grows with the square of the length. The limits in bounds.go keep this
-// time small.
+// For some meaningless texts, the time that the parser needs grows with the square of the length. The limits in
+// bounds.go must keep this time small.
 func TestNonsenseIsCheap(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
@@ -353,8 +353,8 @@ func TestNonsenseIsCheap(t *testing.T) {
 	}
 }
 
-// The time for text that looks like a URL grows linearly. If it grew with the square of the length, this test would
-// take hours.
+// The time for laying out text that looks like a URL must grow only linearly. If the time grew with the square of the
+// text's length, this test would take hours.
 func TestNoAddressIsCheap(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"_a", "ab_", "a.b-c", "*a@", "(www."} {
@@ -375,7 +375,7 @@ func FuzzLayout(f *testing.F) {
 		o.Limit = 1 << 30
 		seen := func(parts []Part) string {
 			return strings.Map(func(r rune) rune {
-				if !Visible(string(r)) { // a part that contains only such characters is not sent
+				if !Visible(string(r)) { // a part that contains only invisible characters is not sent
 					return -1
 				}
 				return r

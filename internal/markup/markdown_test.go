@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// words generates the words of generated Markdown: several scripts, emoji of several code points, and characters that
-// have a meaning in some markup.
+// words generates the words of random Markdown: several scripts, emoji of several code points, and characters that have
+// a meaning in some markup.
 func words() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{
 		"alpha", "beta,", "gamma.", "a", "I", "end!", "snake_case_name", "2", "1984", "x=1", "C++", "R&D", "AT&T;", "&amp;",
@@ -142,7 +142,7 @@ func tableText(t *rapid.T) string {
 	return out
 }
 
-// prefixed puts first before the first line of s, and rest before each other line.
+// prefixed puts the text first before the first line of s, and the text rest before each other line.
 func prefixed(first, rest, s string) string {
 	return first + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+rest)
 }

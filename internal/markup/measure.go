@@ -2,7 +2,7 @@ package markup
 
 import "unicode/utf8"
 
-// room returns the maximum number of bytes of s that fit into a part if the dialect adds no delimiters.
+// room returns the maximum number of bytes of s that fit into a part, if the dialect adds no delimiters.
 func room(d Dialect, s string, limit int) int {
 	fits := func(n int) bool { return d.Len(Rendered{Text: s[:runeFloor(s, n)]}) <= limit }
 	low, high := 0, min(len(s), limit)

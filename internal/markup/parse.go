@@ -19,15 +19,15 @@ type document struct {
 	refs   []parser.Reference
 }
 
-// block is a top-level block. start is the source offset of its first line.
+// block is a top-level block. The field start is the source offset of the block's first line.
 type block struct {
 	node  ast.Node
 	start int
 }
 
 // newParser returns a parser for GitHub Flavored Markdown: goldmark's defaults and extension.GFM, with limits. If grows
-// is set, the parser does not recognize constructs that change earlier text; see Options.Append. Only one goroutine may
-// use the parser.
+// is true, the parser does not recognize constructs that change earlier text; see Options.Append. Only one goroutine at
+// a time may use the parser.
 func newParser(extras Extras, grows bool) parser.Parser {
 	count := &tally{}
 	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
@@ -88,7 +88,8 @@ func newOutliner() parser.Parser {
 		parser.WithParagraphTransformers(definitionParser(), util.Prioritized(extension.NewTableParagraphTransformer(), 200)))
 }
 
-// parse parses src with p and finds its top-level blocks. refs are the link definitions in the text before src.
+// parse parses src with the parser p and finds the top-level blocks of src. The parameter refs contains the link
+// definitions in the text before src.
 func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	pc := parser.NewContext()
 	for _, r := range refs {
@@ -104,7 +105,7 @@ func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	return d
 }
 
-// references returns the link definitions in a text. To save time, references parses only texts that contain "]:".
+// references returns the link definitions in a text. To save time, references parses a text only if it contains "]:".
 func references(src string) []parser.Reference {
 	for rest := src; ; {
 		i := strings.Index(rest, "]:")
@@ -122,8 +123,8 @@ func references(src string) []parser.Reference {
 // position returns an offset on the first line of a block, or -1.
 func position(n ast.Node) int {
 	if t, ok := n.(*extast.Table); ok && t.FirstChild() != nil {
-		// The position of the table node is the start of the whole paragraph, in which lines of text may
-		// precede the table.
+		// The position of the table node itself is the start of the whole paragraph, in which lines of text may precede the
+		// table.
 		return t.FirstChild().Pos()
 	}
 	return n.Pos()
@@ -138,7 +139,8 @@ func lineStart(src []byte, pos int) int {
 	return pos
 }
 
-// blankBefore reports whether the line above the one that contains pos is blank. Block quote markers don't count.
+// blankBefore reports whether the line above the one that contains pos is blank. blankBefore ignores block quote
+// markers.
 func blankBefore(src []byte, pos int) bool {
 	start := lineStart(src, pos)
 	if start == 0 {

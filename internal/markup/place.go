@@ -20,8 +20,9 @@ const (
 	places
 )
 
-// place returns a good place to cut the text between pos and limit, the maximum end of the part. The result depends
-// only on the text up to limit and the grapheme after it. Therefore the cut stays the same while the text grows.
+// place returns a good place to cut the text between pos and limit, the maximum end of the part. The returned place
+// depends only on the text up to limit and on the grapheme after it. Therefore the cut stays the same while the text
+// grows.
 func (c *cutter) place(pos, limit int) int {
 	if pre, ok := c.around(Pre, limit); ok && pre.Start > pos && pre.Start-pos >= (limit-pos)/2 {
 		return c.lift(pos, pre.Start)
@@ -48,7 +49,7 @@ func (c *cutter) place(pos, limit int) int {
 	return c.lift(pos, cut)
 }
 
-// lift moves a cut upwards if headings or summaries would be the last lines of the part. With the moved cut, these
+// lift moves a cut upwards if headings or summaries would be the last lines of the part. After the cut was moved, these
 // lines begin the next part.
 func (c *cutter) lift(pos, cut int) int {
 	for _, z := range slices.Backward(c.zones) {
@@ -77,12 +78,12 @@ func (c *cutter) candidates(pos, limit int) (best [places]int) {
 	return best
 }
 
-// spot is a possible end of a part.
+// spot is a place where a part may end.
 type spot struct{ at, kind int }
 
-// spots yields the grapheme boundaries between pos and end as possible cuts. spots also yields end if next, the
-// character after end, is known. Places within one of c.zones, or between a list item's marker and its text, have the
-// kind atGrapheme.
+// spots yields the grapheme boundaries between pos and end, at which the text may be cut. If next, the character after
+// end, is known, spots also yields end. Places within one of c.zones, or between a list item's marker and its text,
+// have the kind atGrapheme.
 func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
 		zone, line := 0, pos
@@ -125,11 +126,11 @@ func kindOf(prev, next rune) int {
 	case unicode.IsSpace(next) && strings.ContainsRune(".!?…:;", prev):
 		return atSentence
 	case unicode.IsSpace(prev):
-		return atGrapheme // the place before this space is better
+		return atGrapheme // it is better to cut before this space than after it
 	case unicode.IsSpace(next):
 		return atWord
 	case strings.ContainsRune(`。！？、，；：）」』】》”’)]}.,!?;:…`, next):
-		return atGrapheme // characters such as next must not begin a line
+		return atGrapheme // a character such as next must not begin a line
 	case strings.ContainsRune("。！？", prev):
 		return atSentence
 	case spaceless(prev):
@@ -147,7 +148,8 @@ func spaceless(r rune) bool {
 // maxMark is the length in bytes of the longest list marker: a number of nine digits and a box.
 const maxMark = 16
 
-// onlyMark reports whether a line contains only a list marker. The marker must not be separated from the item's text.
+// onlyMark reports whether a line contains only a list marker. A part must not end between the marker and the item's
+// text.
 func (c *cutter) onlyMark(line string) bool {
 	if line = strings.TrimSpace(line); len(line) > maxMark {
 		return false

@@ -13,7 +13,7 @@ func (Plain) Shape() Shape {
 	return Shape{Bullets: []string{"•", "◦", "▪"}, Todo: "☐", Done: "☑", Rule: "──────────"}
 }
 
-// Render returns the text alone.
+// Render returns the text of the piece without any formats.
 func (Plain) Render(p Piece) Rendered { return Rendered{Text: strings.TrimSpace(p.Text)} }
 
 // Len counts code points.

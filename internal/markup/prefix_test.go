@@ -27,8 +27,8 @@ func units() []markup.Dialect {
 	}
 }
 
-// D7, D8, F26, F30, F31: TestAnswersPlain lays out each beginning of an answer, in each unit of length, with small and
-// large limits.
+// D7, D8, F26, F30, F31: TestAnswersPlain checks the layouts of each beginning of an answer, in each unit of length,
+// with small and large limits.
 func TestAnswersPlain(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {
@@ -55,8 +55,8 @@ func TestNastyPlain(t *testing.T) {
 	})
 }
 
-// F26, F27: each preview shows all text that the preview before it showed, except where Markdown itself changes
-// earlier text. The test counts the bytes that disappear for this reason.
+// F26, F27: each preview must show all text that the preview before it showed, except where Markdown itself changes
+// earlier text. The test counts the bytes that disappear because Markdown changes earlier text.
 func TestHealingIsStable(t *testing.T) {
 	t.Parallel()
 	changes := map[string]struct {
@@ -89,7 +89,7 @@ func FuzzPrefixes(f *testing.F) {
 		if len(src) > 1000 {
 			return
 		}
-		src = strings.ToValidUTF8(src, "�") // texts that are decoded from JSON are valid UTF-8, too
+		src = strings.ToValidUTF8(src, "�") // the sources must be valid UTF-8, as texts that are decoded from JSON are
 		step = max(step%100, 1+len(src)/8)
 		markuptest.Prefixes(t, markup.Plain{}, src, 60+max(limit, 0)%1000, step, func(markup.Part) {})
 	})

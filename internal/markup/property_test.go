@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// marker is a dialect that writes delimiters into the text, as the dialects of Discord and Slack do. So the rendered
-// text is longer than the piece.
+// marker is a dialect that writes delimiters into the text, as the dialects of Discord and Slack do. So in this
+// dialect, the rendered text is longer than the piece.
 type marker struct{ Plain }
 
 func (marker) Render(p Piece) Rendered {
@@ -118,7 +118,8 @@ func dialects() *rapid.Generator[Dialect] {
 	return rapid.SampledFrom([]Dialect{Plain{}, Plain{}, marker{}})
 }
 
-// F30, F31, F32: the parts of a text fit and break no grapheme. Joined, they are the whole text.
+// F30, F31, F32: the parts of a text must fit the limit and break no grapheme. Joined, the parts must be the whole
+// text.
 func TestPartsAreTheWholeText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,7 +143,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 	})
 }
 
-// A layout that begins at the Mark at which a part ends returns the parts after this part.
+// If a layout begins at the Mark at which a part ends, it must return the parts after this part.
 func TestLayoutGoesOnFromAMark(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -163,8 +164,8 @@ func TestLayoutGoesOnFromAMark(t *testing.T) {
 	})
 }
 
-// F26, F27, F29: every beginning of a text is shown in a valid form, and a preview of the finished text looks like the
-// final.
+// F26, F27, F29: every beginning of a text must be shown in a valid form, and a preview of the finished text must look
+// like the final.
 func TestEveryPrefixIsValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -189,7 +190,7 @@ func TestEveryPrefixIsValid(t *testing.T) {
 	})
 }
 
-// A part that is not the last one keeps its text and its end while the source grows.
+// While the source grows, a part that is not the last one must keep its text and its end.
 func TestSealedPartsStay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -198,7 +199,7 @@ func TestSealedPartsStay(t *testing.T) {
 		var sealed []Part
 		for i := range len(src) {
 			parts := Layout(src[:i], o)
-			// While the end of the text is held back, a part can be the last one again for a moment.
+			// While text at the end is not shown yet, a part that was complete can be the last one again for a moment.
 			for k, s := range sealed[:max(0, min(len(sealed), len(parts)-1))] {
 				if parts[k].Plain != s.Plain || parts[k].Next != s.Next {
 					t.Fatalf("prefix %q\npart %d was %+v\nnow %+v", src[:i], k, s, parts[k:])

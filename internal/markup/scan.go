@@ -9,18 +9,18 @@ import (
 )
 
 // scanner scans the inline content of an unfinished paragraph for open constructs. The scanner follows CommonMark's
-// rules for delimiter runs closely enough that the closing delimiters that it adds usually work. If the scanner makes a
-// mistake, a construct stays open, and its delimiters are shown as text.
+// rules for delimiter runs closely enough that the closing delimiters that it returns usually work. If the scanner
+// makes a mistake, a construct stays open, and its delimiters are shown as text.
 type scanner struct {
 	s        string
 	stack    []opener
-	formulas bool // formulas are recognized, too
+	formulas bool // the scanner recognizes formulas, too
 }
 
 // opener is an opening delimiter run, an open bracket, or an open code span.
 type opener struct {
 	at, n    int
-	char     byte // one of * _ ~ ` [, or ! for an image
+	char     byte // the opener's character: one of * _ ~ ` [, or ! for an image
 	canClose bool
 }
 
@@ -28,7 +28,7 @@ type opener struct {
 // bracket count as ordinary text.
 const (
 	maxOpeners   = 64
-	maxLinkText  = 160 // in bytes, like the limits below
+	maxLinkText  = 160 // in bytes, like the other limits of this group
 	maxLinkRest  = 2048
 	maxAutoLink  = 2048
 	maxReference = 100
@@ -37,20 +37,20 @@ const (
 var (
 	partialAngle = regexp.MustCompile(`^<(?:/?[A-Za-z][A-Za-z0-9+.@-]*[ /]{0,2}|[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/)?$`)
 	wholeAngle   = regexp.MustCompile(`^<(?:[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/?[A-Za-z](?:[^<>"]|"[^"]*")*)>`)
-	// The target of a link, complete or not: an opening parenthesis, a URL with or without angle brackets, and a
-	// title.
+	// wholeTarget matches the target of a link, complete or not: an opening parenthesis, a URL with or without angle
+	// brackets, and a title.
 	wholeTarget   = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>|(?:[^\s()<\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*)?(?:\s+(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)))?\s*\)`)
 	partialTarget = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>?|[^\s<]\S*)?(?:\s+(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\((?:[^()\\]|\\.)*\)?)?)?\s*$`)
 )
 
-// scanInline returns how many bytes of the content can be shown, and the closing delimiters to append.
+// scanInline returns how many bytes of the content can be shown, and the closing delimiters that must be appended.
 func scanInline(content string, extras Extras) (keep int, closers string) {
 	sc := scanner{s: content, formulas: extras.Has(Formulas)}
 	keep = sc.scan()
 	return sc.finish(keep)
 }
 
-// scan scans the content and returns where it must be cut.
+// scan scans the inline content and returns where it must be cut.
 func (sc *scanner) scan() int {
 	for i := 0; i < len(sc.s); {
 		next, cut := sc.step(i)
@@ -62,8 +62,8 @@ func (sc *scanner) scan() int {
 	return len(sc.s)
 }
 
-// step handles the character at i. step returns the index of the next character. If cut is not negative, the content
-// must be cut at the offset cut.
+// step handles the character at the offset i. step returns the index of the next character to handle. If the result cut
+// is not negative, the content must be cut at this offset.
 func (sc *scanner) step(i int) (next, cut int) {
 	c := sc.s[i]
 	if sc.formulas && (c == '$' || c == '\\') {
@@ -87,7 +87,7 @@ func (sc *scanner) step(i int) (next, cut int) {
 			return i + 2, -1
 		}
 	case '[':
-		if strings.HasPrefix(sc.s[i:], "[^") { // a footnote is text
+		if strings.HasPrefix(sc.s[i:], "[^") { // the brackets of a footnote are text
 			return i + 2, -1
 		}
 		sc.push(opener{at: i, n: 1, char: '['})
@@ -99,7 +99,7 @@ func (sc *scanner) step(i int) (next, cut int) {
 	return i + 1, -1
 }
 
-// push pushes an opener onto the stack. If the stack is full, push drops the oldest one.
+// push pushes an opener onto the stack. If the stack is full, push drops the oldest opener.
 func (sc *scanner) push(o opener) {
 	if len(sc.stack) == maxOpeners {
 		sc.stack = slices.Delete(sc.stack, 0, 1)
@@ -107,13 +107,13 @@ func (sc *scanner) push(o opener) {
 	sc.stack = append(sc.stack, o)
 }
 
-// runLength returns the length of the run of equal bytes at i.
+// runLength returns how many bytes from i on are equal to the byte at i.
 func (sc *scanner) runLength(i int) int {
 	return len(sc.s[i:]) - len(strings.TrimLeft(sc.s[i:], sc.s[i:i+1]))
 }
 
-// code handles a run of backticks, which begins a code span. The code span is complete, or is open until the end of the
-// content.
+// code handles a run of backticks, which begins a code span. The code span is either complete, or open until the end of
+// the content.
 func (sc *scanner) code(i int) (next, cut int) {
 	n := sc.runLength(i)
 	for k := i + n; k < len(sc.s); {
@@ -135,7 +135,7 @@ func (sc *scanner) code(i int) (next, cut int) {
 	return 0, len(strings.TrimRight(sc.s, "`"))
 }
 
-// formula handles a character that may begin a formula. If there is no formula, formula returns i and -1.
+// formula handles a character that may begin a formula. If no formula begins at i, the method formula returns i and -1.
 func (sc *scanner) formula(i int) (next, cut int) {
 	prev, _ := utf8.DecodeLastRuneInString(sc.s[:i])
 	n, open := inlineFormula(prev, sc.s[i:])
@@ -145,7 +145,7 @@ func (sc *scanner) formula(i int) (next, cut int) {
 	return i + n, -1
 }
 
-// angle handles an angle bracket, which may begin a tag or an autolink.
+// angle handles an opening angle bracket, which may begin a tag or an autolink.
 func (sc *scanner) angle(i int) (next, cut int) {
 	rest := sc.s[i:min(len(sc.s), i+maxAutoLink)]
 	if whole := wholeAngle.FindString(rest); whole != "" {
@@ -267,8 +267,8 @@ func (sc *scanner) close(c byte, n int, both bool) int {
 	return n
 }
 
-// closedTogether reports whether one delimiter run can close all openers of a group. A run of more than two ~ is not a
-// delimiter. Runs of * and _ must follow CommonMark's rule about multiples of 3:
+// closedTogether reports whether one delimiter run can close all openers of a group. A run of more than two ~
+// characters is not a delimiter. Runs of * and _ must follow CommonMark's rule about multiples of 3:
 // https://spec.commonmark.org/0.31.2/#can-close-emphasis
 func closedTogether(group []opener) bool {
 	n := 0
@@ -280,8 +280,8 @@ func closedTogether(group []opener) bool {
 	})
 }
 
-// finish returns where to cut the content, and the closing delimiters for the openers that remain before the cut. The
-// cut is at keep or before it.
+// finish returns where to cut the content, and the closing delimiters for those openers that are before the cut. finish
+// cuts the content at keep or before it.
 func (sc *scanner) finish(keep int) (int, string) {
 	trimmed := func() int { return len(strings.TrimRightFunc(sc.s[:keep], unicode.IsSpace)) }
 	for i, o := range sc.stack {
@@ -295,7 +295,7 @@ func (sc *scanner) finish(keep int) (int, string) {
 		sc.stack = sc.stack[:n-1]
 	}
 	var closers strings.Builder
-	var group []opener // openers whose closing delimiters are adjacent and so form one run
+	var group []opener // openers whose closing delimiters would be adjacent, so that these would form one run
 	for _, o := range slices.Backward(sc.stack) {
 		switch {
 		case o.char == '[' && keep-o.at < maxLinkText:

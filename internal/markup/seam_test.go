@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seamPieces generates pieces of text. Their constructs are closed late or never, and each piece contains a word that
-// occurs once.
+// seamPieces generates pieces of Markdown, which the test joins. The constructs in these pieces are closed late or
+// never, and each piece contains a word that occurs only once.
 func seamPieces() *rapid.Generator[[]string] {
 	return rapid.Custom(func(t *rapid.T) (out []string) {
 		for i := range rapid.IntRange(2, 25).Draw(t, "pieces") {
@@ -29,8 +29,8 @@ func seamPieces() *rapid.Generator[[]string] {
 
 var seamWord = regexp.MustCompile(`w\d+x`)
 
-// A part may be shown, and the next part may be begun, before all text of these parts is known. The text that arrives
-// later may change the layout of earlier text. All parts together must nevertheless show each word once, in order.
+// The test ends a part, and begins the next part, before all text of these parts is known. Text that arrives later may
+// then change the layout of earlier text. All parts together must nevertheless show each word once, and in order.
 func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,8 +55,8 @@ func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
 	})
 }
 
-// Layout adds closing delimiters for open formats. Such a delimiter is not in the source, so it must not count as shown
-// source.
+// Layout adds closing delimiters for open formats. A closing delimiter that Layout has added is not in the source, so
+// it must not count as shown source.
 func TestRegressionClosingMarksAreNotShownSource(t *testing.T) {
 	o, src := Options{Dialect: Plain{}, Limit: 60, Open: true}, ""
 	for _, piece := range []string{"a _", "b **", "c*", "- d\n", "e \\*"} {
@@ -72,8 +72,8 @@ func TestRegressionClosingMarksAreNotShownSource(t *testing.T) {
 	}
 }
 
-// If a closing delimiter that Layout has added closes nothing, the parser reads it as text. It is not in the source, so
-// no preview may show it.
+// If a closing delimiter that Layout has added closes nothing, the parser reads it as text. A closing delimiter that
+// Layout has added is not in the source, so no preview may show it.
 func TestRegressionClosingMarksAreNotShown(t *testing.T) {
 	src := "~~b ~~c~~~~ ~~d e~~\n"
 	parts := Layout(src, Options{Dialect: Plain{}, Limit: 60, Open: true})

@@ -14,27 +14,27 @@ import (
 
 var (
 	angleAddress = regexp.MustCompile(`^<[A-Za-z0-9][A-Za-z0-9+.-]*[:@]`)
-	// The possible beginning of a tag, or of a URL in angle brackets.
+	// growingAngle matches the possible beginning of a tag, or of a URL in angle brackets.
 	growingAngle = regexp.MustCompile("^<(?:[^\\s<>]*$|[!?]|/?[A-Za-z][A-Za-z0-9-]*" +
 		"(?:\\s+[A-Za-z_:][A-Za-z0-9_.:-]*(?:\\s*=\\s*(?:[^\\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*" +
 		"\\s*(?:/|=\\s*(?:'[^']*|\"[^\"]*)?)?$)")
 )
 
-// seeker searches the parsed content of an unfinished paragraph for the first place that later text may change. A place
-// counts as changeable if the seeker can't decide.
+// seeker searches the parsed content of an unfinished paragraph for the first place that later text may change. If the
+// seeker can't decide whether later text may change a place, it assumes that this is so.
 type seeker struct {
 	src      []byte
 	leaf     ast.Node
-	at       int   // the first changeable place found so far, or -1
-	done     bool  // the search has ended, because the seeker can't judge the text after this place
-	brackets []int // for each open bracket, the place that changes if the bracket becomes a link
-	read     int   // end of the examined source
+	at       int   // the first place found so far that later text may change, or -1
+	done     bool  // the search has ended, because the seeker can't judge the text after the place that it has found
+	brackets []int // for each open bracket, the place that changes if the bracket becomes part of a link
+	read     int   // end of the source that the seeker has examined
 	address  int   // start of a bare URL that later text may continue, or -1
-	literal  int   // end of the current literal text
+	literal  int   // end of the current literal text in the source
 	above    int   // start of the previous child node, or -1 if that node is text
 }
 
-// seek returns the first changeable place, or the length of the source.
+// seek returns the first place that later text may change, or the length of the source.
 func (s *seeker) seek() int {
 	s.address, s.above = -1, -1
 	start, _ := contentOfBlock(s.leaf)
@@ -57,7 +57,7 @@ func (s *seeker) seek() int {
 	return at
 }
 
-// child examines a child of the paragraph.
+// child examines a child node of the paragraph.
 func (s *seeker) child(c ast.Node) {
 	if text, ok := c.(*ast.Text); ok {
 		s.text(text, -1, false)
@@ -77,33 +77,33 @@ func (s *seeker) child(c ast.Node) {
 	}
 }
 
-// found records a changeable place. found does not end the search, because a closing bracket further on may make an
-// earlier place changeable.
+// found records a place that later text may change. found does not end the search, because a closing bracket further on
+// may make an earlier place changeable.
 func (s *seeker) found(place int) {
 	if s.at < 0 || place < s.at {
 		s.at = place
 	}
 }
 
-// stop records a changeable place and ends the search, because nothing after the place can be judged.
+// stop records a place that later text may change, and ends the search, because nothing after this place can be judged.
 func (s *seeker) stop(place int) {
 	s.found(place)
 	s.done = true
 }
 
-// begin returns the source offset at which a child begins.
+// begin returns the source offset at which a child node begins.
 func (s *seeker) begin(c ast.Node) int {
 	pos := c.Pos()
 	if auto, ok := c.(*ast.AutoLink); ok {
 		if start := labelStart(auto, s.src); s.src[pos] != '<' || start != pos+1 {
-			return start // a bare URL; if the URL follows a tag, the parser reports this start
+			return start // c is a bare URL; if the URL follows a tag, the parser reports this start
 		}
 	}
 	return pos
 }
 
-// inside examines the content of a complete construct that begins at top. Only a construct of higher precedence, such
-// as code, can still break this construct.
+// inside examines the content of a complete construct that begins at the offset top. Only a construct of higher
+// precedence, such as code, can still break a complete construct.
 func (s *seeker) inside(n ast.Node, top int, link bool) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -138,8 +138,9 @@ func (s *seeker) skip(n ast.Node) {
 	}
 }
 
-// text examines literal text. top is the start of the surrounding construct, or -1 if there is none. Within a
-// construct, text ignores emphasis delimiters. Within a link, text also ignores brackets.
+// text examines literal text. The parameter top is the start of the surrounding construct, or -1 if there is none.
+// Within a construct, the method text ignores emphasis delimiters. Within a link, the method text also ignores
+// brackets.
 func (s *seeker) text(n *ast.Text, top int, link bool) {
 	if start := n.Segment.Start; start > s.read && bytes.IndexByte(s.src[s.read:start], '\n') >= 0 {
 		s.address = -1
@@ -158,7 +159,7 @@ func (s *seeker) text(n *ast.Text, top int, link bool) {
 	s.read = max(s.read, stop)
 }
 
-// char examines the character at i and returns the index of the next one to examine.
+// char examines the character at the offset i and returns the offset of the next character to examine.
 func (s *seeker) char(i, stop, top int, link bool) int {
 	place := i
 	if top >= 0 {
@@ -238,8 +239,8 @@ func (s *seeker) opens(c byte, i, n int) bool {
 	return i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
-// rest returns the content of the paragraph from source offset i on, without the block quote markers and list markers
-// at the start of lines.
+// rest returns the content of the paragraph from the source offset i on, without the block quote markers and list
+// markers at the start of lines.
 func (s *seeker) rest(i int) string {
 	var out strings.Builder
 	lines := s.leaf.Lines()
@@ -251,7 +252,7 @@ func (s *seeker) rest(i int) string {
 	return out.String()
 }
 
-// growingTarget reports whether rest, the source after "](", may still become the target of a link.
+// growingTarget reports whether later text may still turn rest, the source after "](", into the target of a link.
 func growingTarget(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r\n")
 	if strings.HasPrefix(rest, "<") {
@@ -269,7 +270,7 @@ func growingTarget(rest string) bool {
 	return rest == "" || strings.ContainsRune(`"'()`, rune(rest[0]))
 }
 
-// runLength returns the length of the run of equal bytes at the start of s.
+// runLength returns how many bytes at the start of s are equal to its first byte.
 func runLength(s []byte) int {
 	n := 1
 	for n < len(s) && s[n] == s[0] {

@@ -11,13 +11,13 @@ type cutter struct {
 	laid
 	dialect Dialect
 	limit   int
-	end     int // number of source bytes that the text shows
+	end     int // number of source bytes that the laid-out text shows
 	shape   Shape
 	zones   []Format // ranges such as links, code and headings; only a part that begins with a range may end within it
 	shown   int      // source offset up to which earlier parts show the text
 }
 
-// newCutter returns a cutter of the text l. The text shows the source up to offset end.
+// newCutter returns a cutter of the laid-out text l. The laid-out text shows the source up to the offset end.
 func newCutter(l laid, o Options, end int) *cutter {
 	c := &cutter{laid: l, dialect: o.Dialect, shape: o.Dialect.Shape(), limit: max(o.Limit, 1), end: end, shown: o.From.Shown}
 	for _, f := range l.formats {
@@ -25,7 +25,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 		case Pre, Quote, Row, Cell, Task, Item, Detail:
 			continue
 		case Bold, Italic, Strike:
-			if !o.Append { // with Append, these formats must not stay open at the end of a part
+			if !o.Append { // with Append, no format of these kinds may stay open at the end of a part
 				continue
 			}
 		}
@@ -56,7 +56,7 @@ func (c *cutter) parts(from Mark) []Part {
 	return parts
 }
 
-// part finds the end of the part that begins at pos.
+// part finds the end of the part that begins at the position pos.
 func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
 	limit := pos + room(c.dialect, c.text[pos:], c.limit)
 	for {
@@ -94,7 +94,8 @@ func (c *cutter) piece(start, end int) Piece {
 	return p
 }
 
-// skipBlank returns the start of the next text after pos. skipBlank skips white space, but not the indentation of code.
+// skipBlank returns the start of the next text after the position pos. skipBlank skips white space, but not the
+// indentation of code.
 func (c *cutter) skipBlank(pos int) int {
 	next := pos + len(c.text[pos:]) - len(strings.TrimLeftFunc(c.text[pos:], unicode.IsSpace))
 	if next >= len(c.text) || !c.within(Pre, next) {
@@ -104,7 +105,7 @@ func (c *cutter) skipBlank(pos int) int {
 	for start > pos && c.text[start-1] != '\n' {
 		start--
 	}
-	if next-start > c.limit/2 { // the indentation alone would fill more than half of the message
+	if next-start > c.limit/2 { // skip the indentation too, because it would fill more than half of the message
 		return next
 	}
 	if start > pos || pos == 0 || c.text[pos-1] == '\n' {
@@ -113,13 +114,13 @@ func (c *cutter) skipBlank(pos int) int {
 	return next
 }
 
-// within reports whether a format with the style covers the byte at pos.
+// within reports whether a format with the given style covers the byte at pos.
 func (c *cutter) within(s Style, pos int) bool {
 	_, ok := c.around(s, pos)
 	return ok
 }
 
-// around returns the format with the style that covers the byte at pos.
+// around returns the format with the given style that covers the byte at pos.
 func (c *cutter) around(s Style, pos int) (Format, bool) {
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start > pos })
 	for _, f := range c.formats[:last] {
@@ -130,7 +131,7 @@ func (c *cutter) around(s Style, pos int) (Format, bool) {
 	return Format{}, false
 }
 
-// Visible reports whether a text shows anything. Platforms refuse messages without visible text.
+// Visible reports whether a text shows any visible character. Platforms refuse messages without visible text.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		switch {
@@ -145,7 +146,7 @@ func Visible(s string) bool {
 	})
 }
 
-// mark returns the Mark of the text at pos.
+// mark returns the Mark of the text at the position pos.
 func (c *cutter) mark(pos int) Mark {
 	i := sort.Search(len(c.blocks), func(i int) bool { return c.blocks[i].start > pos }) - 1
 	if i < 0 {
@@ -157,7 +158,7 @@ func (c *cutter) mark(pos int) Mark {
 	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line, Shown: c.shownBefore(pos)}
 }
 
-// shownBefore returns the source offset at which the text before pos ends.
+// shownBefore returns the source offset at which the text before the position pos ends.
 func (c *cutter) shownBefore(pos int) int {
 	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
 	if i == 0 {
@@ -168,7 +169,7 @@ func (c *cutter) shownBefore(pos int) int {
 }
 
 // find returns the position of a Mark in the text. find uses the line and column of the Mark. If later text has changed
-// the layout, find uses Mark.Shown instead.
+// the layout so that line and column are wrong, find uses Mark.Shown instead.
 func (c *cutter) find(m Mark) int {
 	pos := c.findColumn(m)
 	if m.Shown <= 0 {
@@ -181,13 +182,14 @@ func (c *cutter) find(m Mark) int {
 	return c.findShown(m.Shown)
 }
 
-// sourceAt returns the source offset of the text at pos. i is the index of the first anchor that ends after pos.
+// sourceAt returns the source offset of the text at the position pos. The parameter i is the index of the first anchor
+// that ends after pos.
 func (c *cutter) sourceAt(i, pos int) int {
 	a := c.anchors[i]
 	return a.source + max(0, pos-a.text)
 }
 
-// findShown returns the position of the first text that comes after the source offset shown. If a list marker is
+// findShown returns the position of the first text whose source is after the source offset shown. If a list marker is
 // directly before this text, findShown returns the position of the marker.
 func (c *cutter) findShown(shown int) int {
 	for i, a := range c.anchors {
@@ -229,7 +231,7 @@ func (c *cutter) findColumn(m Mark) int {
 	return pos + graphemeFloor(c.text[pos:lineEnd], max(m.Col, 0))
 }
 
-// sourceEnd returns the number of source bytes that the text up to pos shows.
+// sourceEnd returns the number of source bytes that the text before the position pos shows.
 func (c *cutter) sourceEnd(pos int) int {
 	if pos >= len(c.text) {
 		return c.end

@@ -61,12 +61,12 @@ type cell struct {
 	formats []Format
 }
 
-// cell lays out a cell. White space in the cell becomes single spaces.
+// cell lays out the content of a table cell. In a cell, each run of white space becomes a single space.
 func (f *flattener) cell(n ast.Node) cell {
 	b := builder{src: f.src}
 	b.inlines(n)
 	var c cell
-	at := make([]int, len(b.text)+1) // the new offset of each byte of the text
+	at := make([]int, len(b.text)+1) // for each byte of the cell's text, its offset in the new text
 	text := make([]byte, 0, len(b.text))
 	for _, field := range fields(b.text) {
 		if len(text) > 0 {
@@ -105,7 +105,7 @@ func fields(s []byte) (list [][2]int) {
 	return list
 }
 
-// structure adds the formats of a row and its cells. The caller then writes the text of the row.
+// structure adds the formats of a row and its cells. After calling structure, the caller writes the text of the row.
 func (f *flattener) structure(head bool, text string, cells []Format) {
 	row := Format{Style: Row, Start: len(f.text), End: len(f.text) + len(text)}
 	if head {
