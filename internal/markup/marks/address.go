@@ -13,9 +13,9 @@ import (
 // entity matches an HTML character reference without its semicolon, at the end of a text.
 var entity = regexp.MustCompile(`&#?[0-9A-Za-z]{1,31}$`)
 
-// Destination returns a URL in the form for the parentheses after a link's label. Destination returns "" if the URL has
-// a scheme that is not in schemes, lacks a host, or contains user information, which could look like a host. Characters
-// that could end the link or act as delimiters are percent-encoded
+// Destination returns a URL in the form in which it stands in the parentheses after a link's label. Destination returns
+// "" if the URL has a scheme that is not in schemes, lacks a host, or contains user information, which could look like
+// a host. Characters of the URL that could end the link or act as delimiters are percent-encoded
 // (https://www.rfc-editor.org/rfc/rfc3986#section-2.1).
 func Destination(address string, schemes ...string) string {
 	u, err := url.Parse(address)

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// bare reports whether a format can be written in a Markdown that has no escapes. The format's text must not contain
-// the format's delimiter, and no word may continue across the ends of the format.
+// bare reports whether a format can be written in a Markdown that has no escapes. bare returns false if the format's
+// text contains the format's delimiter, or if a word continues across an end of the format.
 func (w *writer) bare(f markup.Format) bool {
 	mark := ""
 	switch f.Style {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// code writes the inline code f from i to its end, and returns the end.
+// code writes the inline code f from the offset i to its end, and returns the end.
 //
 // One backtick on each side suffices for code that contains no backticks. Two backticks on each side work for any code,
 // because a joiner separates adjacent backticks within the code. Code at the start of a piece may get longer later, and
-// the new text may contain backticks. So such code gets two backticks on each side, except if Rules.Bare is set.
+// the new text may contain backticks. So code at the start of a piece gets two backticks on each side, except if
+// Rules.Bare is set.
 func (w *writer) code(i int, f format) int {
 	content := w.text[i:f.End]
 	w.arrive(i, w.wanted(w.link() >= 0 && w.codeLabel(i, f.End), w.grammar.Fragile(content)))
@@ -48,8 +49,8 @@ func (w *writer) code(i int, f format) int {
 	return f.End
 }
 
-// spaced reports whether one end of the code consists of spaces next to a backtick. If both ends of the written code
-// were spaces, CommonMark would remove one space at each end.
+// spaced reports whether one end of the code consists of spaces next to a backtick. If both ends of the code that is
+// written were spaces, CommonMark would remove one space at each end.
 func spaced(code, trimmed string, at func(s, prefix string) bool) bool {
 	return len(trimmed) < len(code) && at(trimmed, "`")
 }
@@ -64,7 +65,7 @@ func (w *writer) codeLabel(i, end int) bool {
 	return true
 }
 
-// codeChar writes the character r of code.
+// codeChar writes the character r, which is part of code.
 func (w *writer) codeChar(i int, r rune) {
 	n := len(w.out)
 	if r == '(' && !w.rules.CommonMark && w.lastLink >= 0 && n > 0 && w.out[n-1] == ']' && bytes.LastIndexByte(w.out, '[') == w.lastLink {

@@ -8,31 +8,31 @@ import (
 )
 
 // Joiner is U+2060 WORD JOINER. U+2060 is invisible, and platforms treat it neither as white space nor as punctuation.
-// A joiner separates two characters that would form a delimiter without it.
+// A Joiner separates two characters that would form a delimiter without it.
 const Joiner = "\u2060"
 
-// Grammar describes a platform's Markdown. The methods of a Grammar have no side effects. The methods with the
-// parameter out append to out and return the result.
+// Grammar describes a platform's Markdown. The methods of a Grammar have no side effects. If a method has the parameter
+// out, it appends to out and returns the result.
 //
-// The result of a method must stay valid when text is appended to the piece. So a method may examine all text before
-// the current character, but after this character only the rest of the current word.
+// The text that a method has returned must stay valid when text is appended to the piece. So a method may examine all
+// text before the current character. After this character, a method may examine only the rest of the current word.
 type Grammar interface {
-	// Rules returns the structural rules.
+	// Rules returns the rules for the structure of the platform's Markdown.
 	Rules() Rules
 	// Escape appends the character at a place, escaped so that the platform shows the character itself.
 	Escape(out []byte, at Place) []byte
 	// Code appends the character r at text[i:], which is in inline code or a code block.
 	Code(out []byte, text string, i int, r rune) []byte
-	// Address appends the URL at text[i:] if the platform turns it into a link. Address returns the URL's length in
-	// the text, or 0. The URL must end at or before end: there the surrounding format ends, or, if opens is set,
+	// Address appends the URL at text[i:] if the platform turns it into a link. Address returns the URL's length in the
+	// text, or 0. The URL must end at or before end. At the offset end, the surrounding format ends, or, if opens is true,
 	// another format begins.
 	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
-	// Link returns what to write between the parentheses after a link's label, or "" if the link should be plain
-	// text. f is the format of the link: its Start and End delimit the label in text. If alone is set, no other
+	// Link returns what to write between the parentheses after a link's label, or "" if the link should be plain text. The
+	// parameter f is the format of the link: its Start and End delimit the label in text. If alone is true, no other
 	// format covers the link.
 	Link(text string, f markup.Format, alone bool) string
-	// Label reports whether the label of a link may contain the character at text[i:]. If first is set, this
-	// character is the first one of the label.
+	// Label reports whether the label of a link may contain the character at text[i:]. If first is true, this character is
+	// the first one of the label.
 	Label(text string, i int, first bool) bool
 	// Fragile reports whether s, which is inline code or a URL, would end a bold, italic or strikethrough style
 	// around it too early.
@@ -43,14 +43,14 @@ type Grammar interface {
 type Rules struct {
 	// Headings is the number of supported levels of headings. Headings of deeper levels become bold text.
 	Headings int
-	// CommonMark means that the platform follows https://spec.commonmark.org. Such a platform ignores some delimiters next
-	// to punctuation, shows a single line break as a space, adds a line directly below a quote to the quote, and drops
-	// spaces at the start of a line. Without CommonMark, a delimiter counts anywhere, and the platform shows lines
-	// unchanged.
+	// CommonMark means that the platform follows https://spec.commonmark.org. A platform that follows CommonMark ignores
+	// some delimiters next to punctuation, shows a single line break as a space, adds a line directly below a quote to the
+	// quote, and drops spaces at the start of a line. On a platform that does not follow CommonMark, a delimiter counts
+	// anywhere, and the platform shows lines unchanged.
 	CommonMark bool
-	// Tables is the maximum number of columns in a table (https://github.github.com/gfm/#tables-extension-). The text of
-	// further columns is written into the last one. 0 means that the platform has no tables: a table is then written as
-	// code.
+	// Tables is the maximum number of columns in a table (https://github.github.com/gfm/#tables-extension-). If a table
+	// has more columns, their text is written into the last column. 0 means that the platform has no tables: a table is
+	// then written as code.
 	Tables int
 	// Lists means that the platform supports lists as CommonMark or Discord defines them. On other platforms, list markers
 	// are written as text.
@@ -59,7 +59,7 @@ type Rules struct {
 	// are used.
 	Mark func(markup.Style) string
 	// Bare means that the platform has no escapes, recognizes delimiters only at the edges of words, and encloses inline
-	// code in single backticks. Formats that can't be written under these rules are left out.
+	// code in single backticks. Formats that can't be written under the rules of Bare are left out.
 	Bare bool
 	// Language matches the language names that may follow the fence of a code block; nil: any name.
 	Language *regexp.Regexp
@@ -68,9 +68,9 @@ type Rules struct {
 // Place is the position of a character in a text.
 type Place struct {
 	Text    string
-	At      int  // offset of the character in Text
-	Size    int  // size of the character in bytes
-	Line    int  // offset of the first character of its line that is not white space
+	At      int  // offset of this character in Text
+	Size    int  // size of this character in bytes
+	Line    int  // offset of the first character of this line that is not white space
 	Heading bool // the character is in a heading of a supported level
 	Label   bool // the character is in the label of a link; see Grammar.Label
 }

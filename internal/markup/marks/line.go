@@ -5,7 +5,7 @@ import "strings"
 // quoteMark precedes each line of a quote.
 const quoteMark = "> "
 
-// space writes the white space gap before i.
+// space writes the white space gap, which precedes the offset i.
 func (w *writer) space(gap string, i int) {
 	breaks := strings.Count(gap, "\n")
 	if breaks == 0 && !w.fenced {
@@ -36,10 +36,10 @@ func (w *writer) space(gap string, i int) {
 	}
 }
 
-// part separates the previous line from the line that begins at i, because CommonMark would join the two lines.
-// CommonMark reads a single line break as a space, except if two spaces precede it
+// part separates the previous line from the line that begins at i, because CommonMark would otherwise join the two
+// lines. CommonMark reads a single line break as a space, except if two spaces precede it
 // (https://spec.commonmark.org/0.31.2/#hard-line-breaks). A line directly below a quote or a list would become a part
-// of the quote or the list (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). ended means that a list
+// of the quote or the list (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). If ended is true, a list
 // ended with the previous line.
 func (w *writer) part(i int, ended bool) {
 	quote := w.quoteAt(i)
@@ -83,12 +83,12 @@ func (w *writer) endLine(finished bool) {
 	}
 }
 
-// quoteAt returns the index of the quote that covers a place, or -1. Each call must pass a later place than the call
-// before.
+// quoteAt returns the index of the quote that covers a place, or -1. Each call of quoteAt must pass a later place than
+// the call before.
 func (w *writer) quoteAt(at int) int { return find(w.quotes, &w.nextQuote, at) }
 
-// headAt returns the index of the heading that covers a place, or -1. Each call must pass a later place than the call
-// before.
+// headAt returns the index of the heading that covers a place, or -1. Each call of headAt must pass a later place than
+// the call before.
 func (w *writer) headAt(at int) int { return find(w.heads, &w.nextHead, at) }
 
 func find(list []format, next *int, at int) int {
@@ -111,7 +111,7 @@ func (w *writer) finish() {
 	}
 }
 
-// block writes a code block or a table, and returns its end.
+// block writes a code block or a table, and returns the offset at which it ends.
 func (w *writer) block(f format) int {
 	content := w.text[f.Start:f.End]
 	if strings.TrimSpace(content) == "" {
@@ -144,7 +144,7 @@ func (w *writer) block(f format) int {
 			w.out = append(w.out, prefix...)
 			ticks = 0
 		case '`':
-			if ticks == 2 { // three backticks would be a fence
+			if ticks == 2 { // three backticks would begin a code block
 				w.out = append(w.out, Joiner...)
 				ticks = 0
 			}

@@ -10,20 +10,20 @@ import (
 const (
 	maxDepth  = 11          // maximum nesting of lists on Discord; Slack's is unknown
 	maxNumber = 999_999_999 // the largest number that is known to work in a list
-	bullets   = "•◦▪"       // markers of items in lists without numbers; boxes of tasks are not included
+	bullets   = "•◦▪"       // markers of items in lists without numbers, but not the boxes of tasks
 )
 
-// listed is a list. number is the number of its last item, or 0 for bullets. column is where the text of that item
-// begins.
+// listed is a list. The field number is the number of its last item, or 0 for a list with bullets. The field column is
+// where the text of that item begins.
 type listed struct{ number, column int }
 
 // item writes the Markdown marker of a list item if the platform then shows the item as it was laid out. If the
 // platform would show the item differently, item writes the marker as text. item returns the offset of the text after
 // the marker.
 //
-// Discord nests an item by its indentation. Discord does not nest the item if a blank line, a code block or an
-// unindented line is between the item and its parent item. Discord numbers the items of a list consecutively.
-// CommonMark nests an item in its parent item if the item is indented as far as the parent item's text
+// Discord nests a list item according to its indentation. Discord does not nest a list item if a blank line, a code
+// block or an unindented line is between the item and its parent item. Discord numbers the items of a list
+// consecutively. CommonMark nests an item in its parent item if the item is indented as far as the parent item's text
 // (https://spec.commonmark.org/0.31.2/#list-items).
 func (w *writer) item(i int) int {
 	f := w.items[0]
@@ -42,7 +42,7 @@ func (w *writer) item(i int) int {
 	switch {
 	case !ok, level > maxDepth, len(w.listed) < level-1, level == 1 && strings.HasSuffix(gap, " "):
 		ok = false
-	case len(w.listed) == level: // the item continues a list
+	case len(w.listed) == level: // the item continues an open list
 		last := w.listed[level-1]
 		ok = now.number == 0 && last.number == 0 || last.number > 0 && now.number == last.number+1
 	}
@@ -80,7 +80,7 @@ func (w *writer) nested(f format, gap string) int {
 	return w.listItem(f, now)
 }
 
-// listItem writes the marker of item f. now is the list to which the item belongs.
+// listItem writes the marker of the list item f. The parameter now is the list to which the item belongs.
 func (w *writer) listItem(f format, now listed) int {
 	w.arrive(f.Start, nil)
 	w.items = w.items[1:]
@@ -118,7 +118,7 @@ func (w *writer) mark(f format) (listed, bool) {
 	return listed{}, size == len(text) && strings.ContainsRune(bullets, r)
 }
 
-// unlist removes the lists that end in the white space gap before i, and reports whether there are any.
+// unlist removes the lists that end in the white space gap before the offset i, and reports whether there are any.
 func (w *writer) unlist(gap string, i int) bool {
 	breaks, before := strings.Count(gap, "\n"), len(w.listed)
 	switch {
@@ -137,9 +137,9 @@ func (w *writer) unlist(gap string, i int) bool {
 	return len(w.listed) < before
 }
 
-// indent returns the indentation of the line at i. Up to the column at which the text of the list item begins, the
-// indentation consists of spaces. Indentation beyond this column consists of no-break spaces, because CommonMark drops
-// ordinary spaces.
+// indent returns the indentation of the line that begins at the offset i. Up to the column at which the text of the
+// list item begins, the indentation consists of spaces. Indentation beyond this column consists of no-break spaces,
+// because CommonMark drops ordinary spaces.
 func (w *writer) indent(indent string, i int) string {
 	if !w.rules.CommonMark || len(w.items) > 0 && w.items[0].Start == i {
 		return indent
@@ -152,7 +152,7 @@ func (w *writer) indent(indent string, i int) string {
 	return indent[:column] + strings.ReplaceAll(rest, " ", "\u00a0")
 }
 
-// spaces returns the number of spaces in the last line of the white space gap; 0 if gap has no line break.
+// spaces returns the number of spaces in the last line of the white space gap, or 0 if gap has no line break.
 func spaces(gap string) int {
 	line := gap[strings.LastIndexByte(gap, '\n')+1:]
 	if len(line) == len(gap) {

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// sign returns the delimiter that begins and ends a style. In Markdown, the delimiter of italic text is never an
-// underscore, because no platform accepts an underscore within a word.
+// sign returns the delimiter that begins and ends text of a style. In Markdown, the delimiter of italic text is never
+// an underscore, because no platform accepts an underscore within a word.
 func (r Rules) sign(s markup.Style) string {
 	if r.Mark != nil {
 		return r.Mark(s)
@@ -30,7 +30,7 @@ func (w *writer) open(f int) {
 	n := len(w.out)
 	if w.inline[f].Style == markup.Link {
 		if n > 0 && w.out[n-1] == '!' {
-			w.out = append(w.out, Joiner...) // directly after an exclamation mark, the link would be an image
+			w.out = append(w.out, Joiner...) // directly after an exclamation mark, the link would become an image
 		}
 		w.token(func() {
 			w.lastLink = len(w.out)
@@ -57,11 +57,11 @@ func (w *writer) open(f int) {
 	w.opened = len(w.out)
 }
 
-// close writes the delimiter that ends the innermost open format. tight means that no white space follows in the text.
+// close writes the delimiter that ends the innermost open format. If tight is true, no white space follows in the text.
 //
 // After punctuation, a delimiter ends a format only if white space or punctuation follows the delimiter
-// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). In a script without spaces, the character after
-// the delimiter may not have arrived yet.
+// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). In a script without spaces, the character that
+// follows the delimiter may not have arrived yet.
 func (w *writer) close(tight bool) {
 	f := w.inline[w.marks[len(w.marks)-1]]
 	w.marks = w.marks[:len(w.marks)-1]
@@ -85,9 +85,9 @@ func (w *writer) close(tight bool) {
 	w.shut = len(w.out)
 }
 
-// token calls write, which writes text other than white space. CommonMark ignores an opening delimiter between a word
-// and punctuation (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). If an opening delimiter is between
-// a word and punctuation, token inserts a joiner after the delimiter.
+// token calls the function write, which writes text other than white space. CommonMark ignores an opening delimiter
+// between a word and punctuation (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). If an opening
+// delimiter is between a word and punctuation, token inserts a joiner after the delimiter.
 func (w *writer) token(write func()) {
 	at := len(w.out)
 	write()
@@ -102,7 +102,7 @@ func (w *writer) token(write func()) {
 	}
 }
 
-// last returns the last character of b, or 0.
+// last returns the last character of b, or 0 if b is empty.
 func last(b []byte) rune {
 	if len(b) == 0 {
 		return 0
@@ -112,7 +112,7 @@ func last(b []byte) rune {
 }
 
 // clings reports whether the platform must examine the character after a delimiter to decide whether the delimiter
-// counts. r is the character before the delimiter.
+// counts. The parameter r is the character before the delimiter.
 func clings(r rune) bool { return r != 0 && !unicode.IsSpace(r) && !punctuation(r) }
 
 // punctuation reports whether a character is punctuation as defined by CommonMark.

@@ -8,7 +8,7 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is the grammar of a small invented platform. The grammar escapes delimiters with backslashes, and turns words
+// toy is the grammar of a small invented platform. The toy grammar escapes delimiters with backslashes, and turns words
 // that begin with "https:" into links.
 type toy struct {
 	rules Rules
@@ -60,7 +60,7 @@ func TestWrite(t *testing.T) {
 	common, other := Rules{Headings: 6, CommonMark: true}, Rules{Headings: 2}
 	for _, tt := range []struct {
 		name, src    string
-		common, want string // expected text on a platform that follows CommonMark, and on one that does not
+		common, want string // expected text on a platform that follows CommonMark, and on a platform that does not
 	}{
 		{"plain", "one *two* **three** ~~four~~", "one *two* **three** ~~four~~", "one *two* **three** ~~four~~"},
 		{"literal marks", `2 \* 3 \_a\_ \~ 1`, `2 \* 3 \_a\_ \~ 1`, `2 \* 3 \_a\_ \~ 1`},
@@ -103,7 +103,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// If later text continues a format, the format gets no closing delimiter.
+// If text that arrives later may continue a format, Write must not write the format's closing delimiter.
 func TestWriteOpen(t *testing.T) {
 	t.Parallel()
 	for _, style := range []markup.Style{markup.Bold, markup.Italic, markup.Strike, markup.Code, markup.Pre} {

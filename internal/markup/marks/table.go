@@ -7,7 +7,7 @@ import (
 	"telex/internal/markup"
 )
 
-// row is a row of a table. cells contains only the cells that are not empty.
+// row is a row of a table. The field cells contains only the cells that are not empty.
 type row struct {
 	head  bool
 	cells []markup.Format
@@ -29,8 +29,8 @@ func (w *writer) structure(f markup.Format) {
 	}
 }
 
-// table writes a table at the start of a line. table writes a blank line before the table. Without the blank line, the
-// line above would become the table's head. If the head is in an earlier message, table writes an empty head.
+// table writes a table at the start of a line, preceded by a blank line. Without the blank line, the line above would
+// become the table's head. If the head is in an earlier message, table writes an empty head.
 func (w *writer) table(f format, prefix string) {
 	if begun := strings.TrimSuffix(string(w.out), prefix); strings.HasSuffix(begun, "\n") && !strings.HasSuffix(begun, "\n"+prefix+"\n") {
 		w.out = append(w.out, "\n"+prefix...)
@@ -66,7 +66,7 @@ func (w *writer) table(f format, prefix string) {
 	w.done = f.End
 }
 
-// row writes a row of a table with this number of columns.
+// row writes a row of a table. The parameter columns is the table's number of columns.
 func (w *writer) row(r row, columns int) {
 	at := 0
 	for _, c := range r.cells {

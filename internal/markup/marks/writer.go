@@ -10,7 +10,7 @@ import (
 )
 
 // Write returns the piece as a platform's Markdown. If text is appended to a piece whose last formats are Open, the
-// result of the next Write begins with the result of this one.
+// result of the next call of Write begins with the result of this call.
 func Write(g Grammar, p markup.Piece) string {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	if !markup.Visible(text) {
@@ -29,39 +29,39 @@ type writer struct {
 	rules   Rules
 	text    string
 	out     []byte
-	done    int // end of the written text; white space after it is written with the next text
+	done    int // end of the text that was written; the white space after it is written together with the next text
 
-	quotes, heads, blocks, inline []format // sorted by their start
+	quotes, heads, blocks, inline []format // formats by kind, each list sorted by the start of its formats
 	nextQuote, nextHead           int      // index of the first quote and of the first heading that end after the current place
 	covering                      []int    // indexes in inline of the formats that cover the current place, outer first
-	next                          int      // index in inline of the first format that begins after the current place
-	marks                         []int    // indexes in inline of the formats that are still open in out
+	next                          int      // index in the field inline of the first format that begins after the current place
+	marks                         []int    // indexes in the field inline of the formats that are still open in out
 
-	items  []format // the list markers that were not written yet
+	items  []format // the list markers that have not been written yet
 	listed []listed // the list of the current line, preceded by the lists around it
 
 	start  bool // the current place is at the start of a line
 	line   int  // start of the text in the current line
-	head   int  // index in heads of the line's heading, or -1
-	quote  int  // index in quotes of the line's quote, or -1
-	fenced bool // a code block or a table ends in the line
-	tabled bool // a table ends in the line
+	head   int  // index in the field heads of the heading in this line, or -1
+	quote  int  // index in the field quotes of the quote in this line, or -1
+	fenced bool // a code block or a table ends in this line
+	tabled bool // a table ends in this line
 
-	opened, shut int   // length of out after the last opening delimiter and after the last closing delimiter
+	opened, shut int   // lengths of out just after the last opening delimiter and just after the last closing delimiter
 	clings       bool  // the character before the last opening delimiter is neither white space nor punctuation
 	lastLink     int   // offset in out of the last link, or -1
-	want         []int // a buffer that the method wanted reuses
+	want         []int // a buffer that the method wanted uses again and again
 }
 
 // format is a format with the state that the writer needs.
 type format struct {
 	markup.Format
-	destination string // for Link: what to write between the parentheses
-	spent       bool   // for Link: the link was closed and must not be opened again
-	rows        []row  // for the Pre of a table: the rows
+	destination string // for a link: what to write between the parentheses
+	spent       bool   // for a link: the link was closed and must not be opened again
+	rows        []row  // for a table (style Pre): its rows
 }
 
-// sort splits the formats by kind, and drops formats that the platform's Markdown can't express.
+// sort divides the formats by kind, and drops formats that the platform's Markdown can't express.
 func (w *writer) sort(formats []markup.Format) {
 	for _, f := range formats {
 		f.Start, f.End = max(f.Start, 0), min(f.End, len(w.text))
@@ -72,7 +72,7 @@ func (w *writer) sort(formats []markup.Format) {
 		switch {
 		case f.Style == markup.Quote:
 			// A quote within another quote is written as part of the outer quote. A quote after a bullet does not begin its
-			// line, so Markdown can't express the quote, and it is left out.
+			// line, so Markdown can't express this quote, and it is left out.
 			if n := len(w.quotes); line && (n == 0 || w.quotes[n-1].End <= f.Start) {
 				w.quotes = append(w.quotes, format{Format: f})
 			}
@@ -101,7 +101,7 @@ func (w *writer) sort(formats []markup.Format) {
 	}
 }
 
-// write writes the whole text.
+// write writes the whole text of the piece.
 func (w *writer) write() {
 	for i := 0; i < len(w.text); {
 		if len(w.blocks) > 0 && w.blocks[0].Start <= i {
@@ -128,8 +128,8 @@ func (w *writer) write() {
 	w.finish()
 }
 
-// cover finds the inline formats that cover the place i. cover returns the index of the format that is code, or -1 if
-// there is none.
+// cover finds the inline formats that cover the offset i. cover returns the index of the format that is code, or -1 if
+// none of them is code.
 func (w *writer) cover(i int) (code int) {
 	for n := len(w.covering); n > 0 && w.inline[w.covering[n-1]].End <= i; n-- {
 		w.covering = w.covering[:n-1]
@@ -154,7 +154,7 @@ func (w *writer) cover(i int) (code int) {
 	return -1
 }
 
-// covered reports whether a format that covers the current place has the style.
+// covered reports whether a format that covers the current place has the given style.
 func (w *writer) covered(s markup.Style) bool {
 	for _, i := range w.covering {
 		if w.inline[i].Style == s {
@@ -180,8 +180,8 @@ func (w *writer) boundary() (end int, opens bool) {
 	return end, opens
 }
 
-// char writes the character at i, which has size bytes, or the URL that begins at i. char returns the offset after the
-// written text.
+// char writes the character at offset i, which has size bytes, or the URL that begins at i. char returns the offset
+// after the written text.
 func (w *writer) char(i, size int) int {
 	end, opens := w.boundary()
 	if address, n := w.grammar.Address(nil, w.text, i, end, opens); n > 0 {
@@ -210,8 +210,8 @@ func (w *writer) link() int {
 	return -1
 }
 
-// wanted returns the indexes of the formats that must be open for the next token. label means that the token may be
-// part of a link's label. fragile means that the token would end styles too early.
+// wanted returns the indexes of the formats that must be open for the next token. If label is true, the token may be
+// part of a link's label. If fragile is true, the token would end styles too early.
 func (w *writer) wanted(label, fragile bool) []int {
 	w.want = w.want[:0]
 	for _, i := range w.covering {
@@ -221,7 +221,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
-				f.spent = true // without spent, the link would be written a second time after this token
+				f.spent = true // without the field spent, the link would be written a second time after this token
 			}
 		default:
 			if !fragile {
@@ -234,8 +234,9 @@ func (w *writer) wanted(label, fragile bool) []int {
 
 func (w *writer) isOpen(f int) bool { return slices.Contains(w.marks, f) }
 
-// arrive writes the white space before i. arrive also writes closing delimiters before the white space, and opening
-// delimiters after it, so that exactly the formats of want are open. No format stays open across lines.
+// arrive writes the white space before the offset i. arrive also writes closing delimiters before this white space, and
+// opening delimiters after it, so that exactly the formats in want are open. At a line break, all formats are closed,
+// because no format stays open across lines.
 func (w *writer) arrive(i int, want []int) {
 	gap := w.text[w.done:i]
 	keep := 0
