@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup"
 )
 
-// TB is the part of testing.TB that the checks use.
+// TB contains those methods of testing.TB that the checks use.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -20,8 +20,8 @@ type TB interface {
 // Prefixes lays out src and prefixes of src, each of which is step bytes longer than the one before. Prefixes lays out
 // each text as a preview, as a final, and for a message to which text can only be appended. Prefixes fails the test if
 // a part exceeds the limit, if the parts don't show the whole text exactly once, or if a part breaks a grapheme.
-// Prefixes calls valid for each part; valid fails the test if the part is wrong. Prefixes returns how many bytes of
-// visible text disappeared from one preview to the next, in total.
+// Prefixes calls the function valid for each part; valid fails the test if the part is wrong. Prefixes returns how many
+// bytes of visible text disappeared from one preview to the next, in total.
 func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(markup.Part)) (flicker int) {
 	t.Helper()
 	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
@@ -64,7 +64,7 @@ type checker struct {
 	valid   func(markup.Part)
 }
 
-// joined makes a layout, checks the parts, and returns their text.
+// joined makes a layout, checks its parts, and returns their text.
 func (c *checker) joined(o markup.Options) string {
 	c.Helper()
 	parts := c.layout(o)
@@ -76,7 +76,7 @@ func (c *checker) joined(o markup.Options) string {
 	return strings.TrimRight(text(whole), "\n")
 }
 
-// layout returns the parts of a layout. layout checks that they fit and are valid.
+// layout returns the parts of a layout. layout checks that the parts fit and are valid.
 func (c *checker) layout(o markup.Options) []markup.Part {
 	c.Helper()
 	o.Dialect, o.Limit = c.dialect, c.limit
@@ -97,8 +97,8 @@ func (c *checker) layout(o markup.Options) []markup.Part {
 	return parts
 }
 
-// grows makes a layout for a message to which text can only be appended, and compares it with before, the layout of the
-// previous prefix.
+// grows makes a layout for a message to which text can only be appended, and compares it with the parameter before, the
+// layout of the previous prefix.
 func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	c.Helper()
 	parts := c.layout(o)
@@ -120,7 +120,8 @@ func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 }
 
 // keeps reports whether each span in was still exists in now, perhaps longer. keeps ignores the order of the spans: of
-// two spans with the same start, the longer one comes first, and the order changes when the shorter one outgrows it.
+// two spans with the same start, the longer one comes first, so the order changes when the shorter one outgrows the
+// longer one.
 func keeps(was, now []markup.Span) bool {
 	was, now = longestFirst(was), longestFirst(now)
 	for _, s := range was {

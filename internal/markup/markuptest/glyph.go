@@ -10,12 +10,12 @@ import (
 )
 
 // Glyph is a character as a person sees it. Outside of code blocks, white space has no style, and several line breaks
-// are one Glyph.
+// count as one Glyph.
 type Glyph struct {
 	Char   rune
-	Styles string // the initials of its styles in alphabetical order: b, c, h, i, l, p, q, s
-	URL    string // URL, if it is in a link
-	Level  int    // level, if it is in a heading
+	Styles string // the initials of the character's styles in alphabetical order: b, c, h, i, l, p, q, s
+	URL    string // URL, if the character is in a link
+	Level  int    // level, if the character is in a heading
 }
 
 // initial returns the letter that stands for a style.
@@ -23,7 +23,7 @@ func initial(s markup.Style) string {
 	return [...]string{"", "b", "i", "s", "c", "p", "l", "q", "h"}[s]
 }
 
-// With adds a style to a glyph's styles.
+// With adds a style to a glyph's styles, and returns the result.
 func With(styles string, s markup.Style) string {
 	if strings.Contains(styles, initial(s)) {
 		return styles
@@ -33,10 +33,10 @@ func With(styles string, s markup.Style) string {
 	return string(all)
 }
 
-// Glyphs returns the characters of a piece as a person sees them on a platform with this number of heading levels.
-// Deeper headings, and headings that do not begin at the start of a line, are bold. Quotes that do not begin at the
-// start of a line are plain text. destination converts the URL of a link. If destination returns "", the link is plain
-// text.
+// Glyphs returns the characters of a piece as a person sees them. The parameter headings is the number of heading
+// levels that the platform has. Headings of deeper levels, and headings that do not begin at the start of a line, are
+// bold. Quotes that do not begin at the start of a line are plain text. The function destination converts the URL of a
+// link. If the function destination returns "", the link is plain text.
 func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
 	var out []Glyph
 	for i, r := range p.Text {
@@ -114,7 +114,8 @@ func Tidy(glyphs []Glyph) []Glyph {
 	return out
 }
 
-// Same fails the test if got and want differ. wire is the text that the dialect wrote for the piece.
+// Same fails the test if the glyphs got and want differ. The parameter wire is the text that the dialect wrote for the
+// piece.
 func Same(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
@@ -171,8 +172,8 @@ func list(glyphs []Glyph, from int) string {
 	return s.String()
 }
 
-// Spy is a dialect that stores each piece that it renders under the rendered text. A Spy is not safe for concurrent
-// use.
+// Spy is a dialect that stores each piece that it renders, with the rendered text as the key. A Spy is not safe for
+// concurrent use.
 type Spy struct {
 	markup.Dialect
 	Pieces map[string]markup.Piece

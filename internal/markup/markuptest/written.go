@@ -8,17 +8,17 @@ import (
 	"telex/internal/markup"
 )
 
-// Written tests a dialect that writes text and formatting into one string. Check parses this string as the platform
-// would.
+// Written tests a dialect that writes both the text and its formatting into one string. The function Check parses this
+// string as the platform would.
 type Written struct {
 	Dialect markup.Dialect
-	Limit   int // maximum length of a message
-	// Check fails the test if the platform would not show the part p as it was laid out. spy contains the piece of
-	// each rendered text.
+	Limit   int // maximum length of a message on the platform
+	// Check fails the test if the platform would not show the part p as it was laid out. The parameter spy contains the
+	// piece of each rendered text.
 	Check func(t TB, spy Spy, p markup.Part)
 }
 
-// shortest is the smallest message limit in the tests. Every dialect must work with this limit.
+// shortest is the smallest message limit in the tests. Every dialect must work with this message limit.
 const shortest = 100
 
 func (w Written) spy() Spy { return Spy{Dialect: w.Dialect, Pieces: map[string]markup.Piece{}} }
@@ -35,10 +35,10 @@ func (w Written) Render(t TB, src string) string {
 	return parts[0].Rendered.Text
 }
 
-// Construct is a piece of Markdown with the text that a dialect must write for it.
+// Construct is a sample of Markdown with the text that a dialect must write for it.
 type Construct = struct{ Name, Source, Want string }
 
-// j is the invisible character marks.Joiner.
+// j is the invisible character marks.Joiner, which tests need often.
 const j = "\u2060"
 
 // constructs returns constructs for which all dialects that write Markdown must write the same text.
@@ -81,7 +81,7 @@ func (w Written) Constructs(t *testing.T, own []Construct) {
 	}
 }
 
-// Prefixes checks the layouts of src and of its prefixes, each of which is step bytes longer than the one before.
+// Prefixes checks the layouts of src and of prefixes of src, each of which is step bytes longer than the one before.
 func (w Written) Prefixes(t TB, src string, limit, step int) {
 	t.Helper()
 	spy := w.spy()
@@ -103,7 +103,7 @@ func (w Written) Answers(t *testing.T, longest int) {
 
 // Nasty checks the same difficult sources in each run. Random sources would sometimes fail a test although the code is
 // unchanged, because no dialect that writes one string can write all nested delimiters correctly. Fuzz searches for
-// more cases.
+// more sources that fail.
 func (w Written) Nasty(t *testing.T) {
 	t.Helper()
 	for seed := range 150 {
@@ -111,7 +111,8 @@ func (w Written) Nasty(t *testing.T) {
 	}
 }
 
-// Fuzz checks arbitrary sources. The limit of a message is between shortest and shortest+longer.
+// Fuzz checks arbitrary sources that the fuzzer generates. The limit of a message is between shortest and
+// shortest+longer.
 func (w Written) Fuzz(f *testing.F, longer int) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, src string, limit int, open bool) {
@@ -122,7 +123,7 @@ func (w Written) Fuzz(f *testing.F, longer int) {
 	})
 }
 
-// Measure is the benchmark of a dialect. Measure lays out a typical answer in messages of at most limit units.
+// Measure is the benchmark of a dialect. Measure lays out a typical answer in messages that are not longer than limit.
 func Measure(b *testing.B, d markup.Dialect, limit int) {
 	b.Helper()
 	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
