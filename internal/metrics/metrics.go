@@ -41,8 +41,8 @@ func New(version string) *Metrics {
 	m.tokens = counters("tokens_total", "Tokens as the providers counted them. The kind cached is part of prompt, reasoning is part of completion.", labelModel, labelKind)
 	m.calls = counters("model_calls_total", "Requests to models, by outcome: ok, cancelled, or the kind of failure.", labelModel, labelOutcome)
 	m.deltas = counters("model_deltas_total", "Pieces of answers that models streamed.", labelModel)
-	// From a request to the first piece of the answer, a provider takes between a fraction of a second and 2 minutes. The
-	// latter is the default of limits.first_token.
+	// A provider takes between a fraction of a second and 2 minutes from a request to the first piece of the answer. 2
+	// minutes is the default of limits.first_token.
 	m.firstToken = histograms("model_first_token_seconds", "Time from a request to the first piece of its answer.",
 		[]float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120}, labelModel)
 	m.answer = histograms("model_answer_seconds", "Time from a request to the end of its answer.",
@@ -109,13 +109,13 @@ type Model struct {
 	firstToken, answer prometheus.Observer
 }
 
-// Delta counts a piece of an answer. Delta is fast: it only increments an atomic counter.
+// Delta counts a piece of an answer. Delta is fast, because it only increments an atomic counter.
 func (m *Model) Delta() { m.deltas.Inc() }
 
 // Began records the time from a request to the first piece of the model's answer.
 func (m *Model) Began(after time.Duration) { m.firstToken.Observe(after.Seconds()) }
 
-// Ended records the end of a request to a model. The duration is recorded only for the outcome Answered.
+// Ended records the end of a request to a model. Ended records the duration only for the outcome Answered.
 func (m *Model) Ended(outcome string, after time.Duration) {
 	m.calls.WithLabelValues(outcome).Inc()
 	if outcome == Answered {

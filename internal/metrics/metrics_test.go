@@ -56,7 +56,7 @@ func page(t *testing.T, m *Metrics) string {
 	return w.Body.String()
 }
 
-// The name, the unit and the help text of every metric follow the rules of promtool.
+// The name, the unit and the help text of every metric must follow the rules of promtool.
 func TestLint(t *testing.T) {
 	t.Parallel()
 	problems, err := testutil.GatherAndLint(everything().Gatherer())
@@ -68,7 +68,7 @@ func TestLint(t *testing.T) {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-	// The lint must find a problem in a bad metric.
+	// The lint must find a problem in a metric that breaks the rules.
 	bad := "# TYPE telex_turns counter\ntelex_turns 1\n"
 	if found, err := promlint.New(strings.NewReader(bad)).Lint(); err != nil || len(found) == 0 {
 		t.Errorf("the lint found nothing in %q (%v)", bad, err)
@@ -109,7 +109,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Only known labels exist, which have few possible values. No label contains a person, a chat or a message.
+// The metrics may have only the known labels, which have few possible values. No label may contain a person, a chat or
+// a message.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	families, err := everything().Gatherer().Gather()
@@ -131,7 +132,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// The example alerts use only metrics that exist. The test does not check their expressions; promtool does.
+// The example alerts may use only metrics that exist. The test does not check the expressions of the alerts; promtool
+// does.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../../deploy/alerts.yml")
@@ -150,7 +152,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each kind of call has a name of its own in the label op.
+// Each kind of call must have a name of its own in the label op.
 func TestOpNames(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

@@ -17,12 +17,12 @@ type Now struct {
 
 // ReplicaNow contains figures about the current state of a daemon that shares its store with other daemons.
 type ReplicaNow struct {
-	LeaseAge  time.Duration // time since the lease was last renewed
-	Holds     bool          // the daemon has its lease
+	LeaseAge  time.Duration // time since the daemon last renewed its lease
+	Holds     bool          // the daemon has a valid lease
 	Alive     int           // number of replicas with a lease
 	Chats     int           // number of chats that this daemon owns
 	Forwarded int64         // number of messages that another daemon received and this daemon answers
-	Lost      int64         // number of lost leases
+	Lost      int64         // number of leases that the daemon has lost
 	Receives  map[string]bool
 }
 
@@ -33,8 +33,8 @@ type EndpointNow struct {
 	Calls int  // number of calls that wait for the rate limits
 }
 
-// Watch adds metrics of the daemon's current state. Whenever somebody reads the metrics, look is called for the
-// current state. Watch may be called only once.
+// Watch adds metrics of the daemon's current state. Whenever somebody reads the metrics, Watch's collector calls the
+// function look for the current state. Watch may be called only once.
 func (m *Metrics) Watch(look func() Now) {
 	gauge := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)

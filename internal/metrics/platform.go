@@ -22,7 +22,7 @@ type platform struct {
 
 func newPlatform() platform {
 	// These histogram buckets are for the delay until people see new text. The delay is usually one or two seconds. The
-	// delay is much longer only if the platform's limits are low.
+	// delay until people see new text is much longer only if the platform's limits are low.
 	seen := []float64{.1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 120}
 	return platform{
 		calls: counters("platform_calls_total", "Calls that show replies, by kind and outcome: ok, or the kind of failure.", labelEndpoint, labelOp, labelOutcome),
