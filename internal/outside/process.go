@@ -30,14 +30,14 @@ type Process struct {
 }
 
 // Place prepares a command to run in the directory dir with its state in the directory state. The command gets only a
-// few of the environment variables, because others could change telex's behaviour.
+// few of the environment variables, because other variables could change telex's behaviour.
 func Place(cmd *exec.Cmd, dir, state string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STATE_DIRECTORY=" + state}
 	return cmd
 }
 
-// Start starts a command that logs to a file. The caller must call Kill or Stop.
+// Start starts a command that logs to a file. The caller of Start must call Kill or Stop.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
@@ -50,7 +50,7 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	}
 	go func() {
 		defer close(p.Exited)
-		_ = cmd.Wait() // ProcessState contains the result, so the error is not needed
+		_ = cmd.Wait() // ignore the error, because ProcessState contains the result
 	}()
 	return p, nil
 }
@@ -64,8 +64,8 @@ func (p *Process) Kill() {
 	})
 }
 
-// Stop stops the process gracefully and closes its log. If the process does not stop gracefully, or had already ended,
-// Stop returns an error that contains the end of the log.
+// Stop stops the process gracefully and closes its log. If the process does not stop gracefully, or had already ended
+// before, Stop returns an error that contains the end of the log.
 func (p *Process) Stop() error { return errors.Join(p.End(), p.log.Close()) }
 
 // End stops the process like Stop, but does not close the log.
@@ -80,8 +80,8 @@ func (p *Process) End() error {
 	return errors.Join(err, p.Sound())
 }
 
-// Sound returns an error if the process ended by itself with a failure. If the process succeeded or was killed, Sound
-// returns nil.
+// Sound returns an error if the process ended by itself with a failure. If the process ended successfully or was
+// killed, Sound returns nil.
 func (p *Process) Sound() error {
 	status, ok := p.Cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if p.Cmd.ProcessState.Success() || ok && status.Signal() == syscall.SIGKILL {

@@ -78,7 +78,7 @@ func (w *World) Close() (err error) {
 }
 
 // Config returns a configuration with which telex uses the world. key is the API key that the model expects. The
-// configuration sets no limit on the length of answers. Config appends the text more to the configuration.
+// configuration sets no limit on the length of answers. Config appends the parameter more to the configuration.
 func (w *World) Config(key, more string) string {
 	return fmt.Sprintf(`
 models:
@@ -92,13 +92,13 @@ log: {format: json}
 %s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
 }
 
-// FreeAddress chooses a port in this range. By default, Linux does not give these ports to outgoing connections. An
-// outgoing connection could otherwise take the port of a daemon while the daemon restarts.
+// FreeAddress chooses a port between firstPort and lastPort. By default, Linux does not give these ports to outgoing
+// connections. An outgoing connection could otherwise take the port of a daemon while the daemon restarts.
 // https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html, ip_local_port_range.
 const firstPort, lastPort = 20000, 32767
 
 // FreeAddress returns an address on which no program listens. Tests use the address for a daemon, because a daemon's
-// address must be known before the start and stay the same after a restart.
+// address must be known before the daemon starts, and must stay the same after a restart.
 func FreeAddress(ctx context.Context) (string, error) {
 	var err error
 	for range 20 {
@@ -111,7 +111,7 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("find a free port: %w", err)
 }
 
-// Pause waits for the time d. If ctx ends first, Pause returns an error.
+// Pause waits until the time d has passed. If ctx ends first, Pause returns an error.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
