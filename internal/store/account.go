@@ -24,7 +24,7 @@ const (
 
 // AccountOptions selects and groups usage.
 type AccountOptions struct {
-	From, To time.Time      // when the usage was stored: not before From, and before To; zero: no bound
+	From, To time.Time      // the time in which the usage was stored: not before From, and before To; zero: no bound
 	By       []UsageBy      // grouping properties; they also define the order of the rows; empty: one row for all usage
 	Zone     *time.Location // time zone that defines days; nil: UTC
 }
@@ -35,17 +35,18 @@ type Account struct {
 	Total chat.Used // a turn that has usage in several rows counts only once in Total.Turns
 }
 
-// AccountRow is the usage of one group. A field is zero if AccountOptions.By does not contain its property.
+// AccountRow is the usage of one group. A field is zero if AccountOptions.By does not contain the property in this
+// field.
 type AccountRow struct {
-	Day          string // in the format 2006-01-02
+	Day          string // the day, in the format 2006-01-02
 	Person       chat.Person
 	Conversation chat.Conversation
 	Model        string
-	chat.Used    // the field Model of Used stays empty, because the row has its own Model
+	chat.Used    // Used.Model stays empty, because the row has a field Model of its own
 }
 
-// Account adds up the token usage of turns. The store keeps usage for 400 days, even after the person is deleted, but
-// then without the person's user id. Account fails with ErrOlder if the store's schema is not up to date.
+// Account adds up the token usage of turns. The store keeps usage for 400 days. If a person is deleted, the person's
+// usage stays, but without the person's user id. Account fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error) {
 	to := int64(math.MaxInt64)
 	if !o.To.IsZero() {
@@ -61,7 +62,7 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	})
 }
 
-// Sum groups usage rows and adds them up. All rows of a turn must be adjacent.
+// Sum groups usage rows and adds them up. In the sequence usage, all rows of a turn must be adjacent.
 func (o AccountOptions) Sum(usage iter.Seq[UsageRow]) Account {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -104,8 +105,8 @@ func (u *UsageRow) Columns() []any {
 	}
 }
 
-// sum is the usage of a group, added up so far. To count turns, sum compares each row only with the row before. So all
-// rows of a turn must be adjacent.
+// sum is the usage of a group, added up so far. To count each turn only once, sum compares each row only with the row
+// before. So all rows of a turn must be adjacent.
 type sum struct {
 	chat.Used
 	turn string // id of the turn that was added last

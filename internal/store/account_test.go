@@ -79,7 +79,7 @@ func testAccount(t *testing.T, new newKept) {
 	}
 }
 
-// sumUsed returns the expected usage of model calls. Each call used 2 completion tokens.
+// sumUsed returns the expected usage of model calls. Each of these calls used 2 completion tokens.
 func sumUsed(turns, calls, prompt int, estimated bool) chat.Used {
 	return chat.Used{
 		Usage: chat.Usage{Prompt: prompt, Cached: calls, Completion: 2 * calls, Reasoning: calls, Calls: calls, Estimated: estimated},
@@ -141,7 +141,7 @@ func TestAccountAddsUp(t *testing.T) {
 func TestOlderStoreHasNoAccount(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
-	old(t, path, 4) // Account must fail, because schema 4 has no table for usage
+	old(t, path, 4) // Account must fail, because a store with schema 4 has no table for usage
 	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

@@ -51,8 +51,8 @@ func dump(f *fixture, s *store.Store) string {
 	return text
 }
 
-// TestAllOrNothing makes each call on stores that lack one table, each time another one. If the call fails, it must
-// return an error and must not have changed anything.
+// TestAllOrNothing makes each call on a store that lacks one table, each time another table. If the call fails, it must
+// not have changed anything.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -80,7 +80,8 @@ func TestAllOrNothing(t *testing.T) {
 			err := call(t.Context())
 			rename("away", table)
 			if err == nil {
-				// The call does not need this table, so it succeeded. Start over to undo its changes.
+				// The call has succeeded, so it does not need the missing table. Create the store again, to undo the changes of the
+				// call.
 				f.close()
 				write(t, path, template)
 				*s = *mustOpen(t, path)

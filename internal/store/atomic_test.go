@@ -12,7 +12,8 @@ import (
 	"telex/internal/store"
 )
 
-// calls returns all calls that change a store. If seed has filled the store, each of these calls changes something.
+// calls returns all calls that change a store. If the function seed has filled the store, each of these calls changes
+// something.
 func calls(s *store.Store) map[string]func(context.Context) error {
 	c := private("1")
 	return map[string]func(context.Context) error{
@@ -82,8 +83,8 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 	}
 }
 
-// everything returns a chat.Growth with every kind of data that a turn can add to the store. The store must contain
-// the data of seed.
+// everything returns a chat.Growth with every kind of data that a turn can add to the store. Before a test stores this
+// chat.Growth, the store must contain the data of the function seed.
 func everything() chat.Growth {
 	g := growth("q", "a")
 	g.Usage = []chat.Usage{{Model: "m", Prompt: 1, Calls: 1}, {Model: "n", Completion: 2, Calls: 1, Estimated: true}}
@@ -120,7 +121,7 @@ func seed(f *fixture, s *store.Store) {
 	}
 }
 
-// After Close, the calls must fail, but must not panic.
+// After a store was closed with Close, all calls must fail, but must not panic.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -158,5 +159,5 @@ func TestDamageWhileOpen(t *testing.T) {
 	if !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("got %v, want %v", err, store.ErrCorrupt)
 	}
-	_ = s.Close() // closing the damaged file may fail
+	_ = s.Close() // ignore the error: closing a damaged file may fail
 }

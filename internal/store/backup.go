@@ -19,7 +19,7 @@ type Report struct {
 	Risks         []string // conditions that may damage the data, or that keep the daemon from using it
 	Conversations int64
 	Entries       int64 // history entries of all conversations
-	Keys          int64 // received messages whose ids are still stored, including finished messages
+	Keys          int64 // received messages whose ids are still stored, including messages that are finished
 	Pending       int64 // unfinished messages
 	Unfinished    int64 // unfinished turns
 }
@@ -57,7 +57,7 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 		return err
 	}
 	rep.Problems = append(rep.Problems, gone...)
-	if rep.Schema != rep.Knows || len(gone) > 0 { // missing tables can't be counted
+	if rep.Schema != rep.Knows || len(gone) > 0 { // a table that is missing can't be counted
 		return nil
 	}
 	return r.view(ctx, "count", rep.count)
@@ -104,9 +104,9 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup first creates an empty file under the final name, so that no other process takes this name. Then backup
-// writes the copy under a temporary name and renames it. An interrupted backup leaves an empty file, which nobody can
-// mistake for a backup.
+// backup first creates an empty file under the final name, so that no other process takes this name. Then backup writes
+// the copy under a temporary name and renames it. An interrupted backup leaves an empty file. Nobody can mistake an
+// empty file for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // These benchmarks measure the two most frequent writes of a daemon, with and without waiting for the disk. The
-// difference is the cost of surviving a power loss.
+// difference between the two results is the cost of surviving a power loss.
 
 func BenchmarkAccept(b *testing.B) {
 	c := private("1")
@@ -35,7 +35,7 @@ func BenchmarkRecord(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		part.Text = part.Source[:i%len(part.Source)] // change the text, because storing an unchanged part writes nothing
+		part.Text = part.Source[:i%len(part.Source)] // change the text in each step, because storing an unchanged part writes nothing
 		if err := s.Record(b.Context(), "t", part); err != nil {
 			b.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func syncs(b *testing.B, do func(*testing.B, *store.Store, int)) {
 	}
 }
 
-// Opening a store takes longer for a larger file, because the whole file is checked.
+// Opening a store takes longer if the file is larger, because the store checks the whole file.
 func BenchmarkOpen(b *testing.B) {
 	for _, megabytes := range []int{0, 16} {
 		b.Run(strconv.Itoa(megabytes)+"MB", func(b *testing.B) {

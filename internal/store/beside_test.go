@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// worstAccept is the longest time that a call of Accept may take, not counting the time during which the disk
-	// syncs. The limit is short because Slack and Discord want a response within 3 s.
+	// worstAccept is the longest time that a call of Accept may take, not counting the time during which the disk syncs.
+	// worstAccept is short because Slack and Discord want a response within 3 s.
 	worstAccept = 250 * time.Millisecond
 	// worstRacedAccept is used instead of worstAccept with the race detector, which makes SQLite many times slower.
 	// Even if the time of all syncs is added, Accept then takes less than 3 s.
@@ -35,8 +35,8 @@ const (
 // leastTurns is the minimum number of turns in each conversation.
 const leastTurns = 4
 
-// talk stores one turn after the other until ctx ends, as the gateway would. After each call of Accept, talk calls
-// told with the time span of the call.
+// talk stores one turn after the other until ctx ends, as the gateway would. After each call of Accept, talk calls the
+// function told with the time span of this call.
 func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	c := private(chat.ChatID(strconv.Itoa(n)))
 	text := strings.Repeat("what the model says ", 100)
@@ -57,7 +57,7 @@ func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 			func(ctx context.Context) error { return s.Decide(ctx, turn, decision(text, text, text)) },
 			func(ctx context.Context) error { return s.End(ctx, turn, chat.Growth{}) },
 			func(ctx context.Context) error {
-				if i%3 == 2 { // erase every third turn
+				if i%3 == 2 { // erase the data of every third turn
 					return s.Forget(ctx, c)
 				}
 				return nil
@@ -79,9 +79,9 @@ func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measure
 	}
 }
 
-// others measures how much other programs slow this machine down. others sleeps and syncs a small file again and
-// again, and stop returns the longest delay. The test allows Accept this extra time, so that it does not blame the
-// store for the load.
+// others measures how much other programs slow this machine down. For this, others sleeps and syncs a small file again
+// and again. The function stop returns the longest delay. The test allows Accept this delay as extra time, so that the
+// test does not blame the store for the machine's load.
 func others(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "other"))
@@ -90,7 +90,7 @@ func others(t *testing.T) (stop func() time.Duration) {
 	}
 	quit, worst := make(chan struct{}), make(chan time.Duration)
 	go func() {
-		defer file.Close() //nolint:errcheck // the file's content does not matter
+		defer file.Close() //nolint:errcheck // an error of Close has no consequence: the file's content does not matter
 		const rest = 20 * time.Millisecond
 		most := time.Duration(0)
 		for next := time.Now().Add(rest); ; next = time.Now().Add(rest) {
@@ -112,7 +112,7 @@ func others(t *testing.T) (stop func() time.Duration) {
 func measureAccepts(t *testing.T, takes time.Duration) {
 	conversations, backups := 50, 100
 	worst := worstAccept
-	if raced { // with the race detector, the test is less strict
+	if raced { // with the race detector, Accept may take longer
 		conversations, backups, worst = 5, 3, worstRacedAccept
 	}
 	dir, copies := t.TempDir(), t.TempDir()
@@ -173,9 +173,9 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	}
 }
 
-// While a reader, such as a backup, uses an older state of the store, erased data can't be overwritten. The test
-// checks that no call waits for the reader and that a long delay is logged. When the reader has ended, the data must
-// be overwritten at once.
+// While a reader, such as a backup, uses an older state of the store, erased data can't be overwritten in the files.
+// The test checks that no call waits for this reader and that a long delay is logged. When the reader has ended, the
+// erased data must be overwritten at once.
 func TestErasedDataBesideAReader(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -211,7 +211,7 @@ func TestErasedDataBesideAReader(t *testing.T) {
 }
 
 // If the process ends while a reader still uses an older state, erased data stays in the write-ahead log. The next
-// process must overwrite this data before it does anything else.
+// process must overwrite the erased data before it does anything else.
 func TestErasedDataIsOverwrittenAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -256,7 +256,7 @@ func TestReadsDoNotWaitForTheWriter(t *testing.T) {
 	}
 }
 
-// lines collects log lines. With await, a test waits until a line contains a certain text.
+// lines collects log lines. With await, a test waits until a logged line contains a certain text.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

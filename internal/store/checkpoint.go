@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// checkpointEvery is the number of writing calls after which the checkpointer moves the write-ahead log into the
-	// file. After that many calls, the log has about 1000 pages.
+	// checkpointEvery is the number of writing calls after which the checkpointer moves the write-ahead log into the file.
+	// After 256 writing calls, the log has about 1000 pages.
 	checkpointEvery = 256
 	// reuseEvery applies only while the disk is full. reuseEvery is the number of writing calls after which the writer
 	// itself moves the write-ahead log into the file.
 	reuseEvery = 32
-	// forceAfter is the number of writing calls after which the writer pauses for a checkpoint. Without this pause,
-	// the write-ahead log would never become empty while writes follow one another.
+	// forceAfter is the number of writing calls after which the writer pauses so that a checkpoint can empty the log.
+	// Without a pause of the writer, the write-ahead log would never become empty while writes follow one another.
 	forceAfter = 4 * checkpointEvery
-	// eraseForce is how long the checkpointer waits for a moment without writes when deleted data must be erased.
-	// After eraseForce, the checkpointer makes the writer pause.
+	// eraseForce is how long the checkpointer waits for a moment without writes when deleted data must be erased. When
+	// this time has passed, the checkpointer makes the writer pause.
 	eraseForce = 2 * time.Second
 	// eraseWait is the maximum time for which a call that deletes data waits until the deleted data is unreadable.
 	eraseWait = time.Second
@@ -29,23 +29,24 @@ const (
 	maxPause   = time.Second
 )
 
-// Each of these statements returns a row. The columns are: whether another connection blocked the checkpoint, the
-// number of pages in the write-ahead log, and how many of these pages were moved into the file.
+// Each of these checkpoint statements returns a row. The columns of this row are: whether another connection blocked
+// the checkpoint, the number of pages in the write-ahead log, and how many of these pages were moved into the file.
+// https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 const (
-	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // neither waits for other connections nor blocks them
+	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // neither waits for other connections nor blocks other connections
 	restartCheckpoint  = "PRAGMA wal_checkpoint(RESTART)"  // blocks writers; afterwards the log is reused from its beginning
 	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // like RESTART, and truncates the log, which erases its content
 )
 
-// checkpointer moves the write-ahead log into the file, on its own connection, while others read and write. The log
-// contains old versions of pages, so deleted data is unreadable only after the log has been emptied. The log can't be
-// emptied while a backup or another reader uses an older state of the file, or while the writer is busy. If emptying
-// the log fails, the checkpointer tries again. The checkpointer never lets the writer wait for a reader. If the writer
-// stays busy for too long, the checkpointer makes the writer pause.
+// checkpointer moves the write-ahead log into the file, on its own connection, while other connections read and write.
+// The log contains old versions of pages, so deleted data is unreadable only after the log has been emptied. The log
+// can't be emptied while a backup or another reader uses an older state of the file, or while the writer is busy. If
+// the checkpointer can't empty the log, it tries again. The checkpointer never lets the writer wait for a reader. If
+// the writer stays busy for too long, the checkpointer makes the writer pause.
 type checkpointer struct {
 	writer    *writer
-	conn      *connection // nil until it is needed
+	conn      *connection // nil until the checkpointer needs the connection
 	requested chan struct{}
 	ctx       context.Context //nolint:containedctx // ends with close
 	cancel    context.CancelFunc
@@ -53,8 +54,8 @@ type checkpointer struct {
 	limit     int64 // writing calls until a pause is forced: forceAfter, doubled each time that the pause does not help
 
 	mu     sync.Mutex
-	erased uint64        // number of the newest erasure whose deleted data is no longer in the log
-	moved  chan struct{} // closed and replaced when erased grows
+	erased uint64        // number of the newest erasure whose deleted data is no longer in the write-ahead log
+	moved  chan struct{} // closed and replaced each time that the field erased grows
 }
 
 // newCheckpointer starts the checkpointer's goroutine. close stops the goroutine and waits until it has ended.
@@ -63,7 +64,7 @@ func newCheckpointer(w *writer) *checkpointer {
 		writer: w, requested: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{}), limit: forceAfter,
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	if n, err := fileSize(w.reader.path + "-wal"); err != nil || n > 0 { // an earlier process may have erased data
+	if n, err := fileSize(w.reader.path + "-wal"); err != nil || n > 0 { // an earlier process may have left erased data in the log
 		w.erasures.Add(1)
 		c.wake()
 	}
@@ -88,8 +89,8 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
-// waitErased waits until the erasure with this number is complete, or until eraseWait has passed. After eraseWait, the
-// checkpointer's goroutine continues the erasure and logs the delay.
+// waitErased waits until the erasure with the given number is complete, or until eraseWait has passed. If the erasure
+// takes longer than eraseWait, the checkpointer's goroutine continues it and logs the delay.
 func (c *checkpointer) waitErased(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
 	defer timer.Stop()
@@ -124,8 +125,8 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// If deleted data must be erased, runUntilEmpty tries again and again until the log is empty. Otherwise, runUntilEmpty
-// tries once to make SQLite reuse the log from its beginning.
+// If deleted data must be erased, runUntilEmpty tries again and again until the log is empty. If no deleted data must
+// be erased, runUntilEmpty tries only once to make SQLite reuse the log from its beginning.
 func (c *checkpointer) runUntilEmpty() {
 	log := c.writer.reader.log
 	began, pause, late, failed := time.Now(), firstPause, false, false
@@ -133,7 +134,7 @@ func (c *checkpointer) runUntilEmpty() {
 		erasing := c.writer.erasures.Load() > c.erasedUpTo()
 		done, err := c.try(erasing, time.Since(began) > eraseForce)
 		switch {
-		case err != nil && c.ctx.Err() == nil && !failed: // log the error once for all attempts
+		case err != nil && c.ctx.Err() == nil && !failed: // log an error only once for all attempts
 			failed = true
 			log.Error("checkpoint of the store failed", slog.Any("error", err))
 		case done && late:
@@ -165,9 +166,9 @@ func (c *checkpointer) erasedUpTo() uint64 {
 }
 
 // try makes one attempt to empty the log. try first moves the log's pages into the file, which blocks no other
-// connection. If nothing was written while the pages were moved, try empties the log at once, without a sync. If
-// something was written, try empties the log only if the log is too long, or if both erasing and force are set. The
-// writer then waits for the disk.
+// connection. If nothing was written while the pages were moved, try then empties the log without a sync. If something
+// was written while the pages were moved, try empties the log only if the log is too long, or if both erasing and force
+// are true. In this case, the writer has to wait for the disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err := c.open(); err != nil {
 		return false, err
@@ -183,7 +184,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
 		}
-		erasures, how := w.erasures.Load(), restartCheckpoint // keeps the log's disk space, in case the disk fills up
+		erasures, how := w.erasures.Load(), restartCheckpoint // RESTART keeps the log's disk space, in case the disk fills up
 		if erasing {
 			how = truncateCheckpoint
 		}
@@ -205,7 +206,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	return done, err
 }
 
-// finish records that the log no longer contains the data deleted by the erasures with numbers up to this one.
+// finish records that the log no longer contains data that erasures up to the given number have deleted.
 func (c *checkpointer) finish(erasures uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,8 +217,8 @@ func (c *checkpointer) finish(erasures uint64) {
 	}
 }
 
-// open opens the connection. If another connection holds a lock, open fails at once, because runUntilEmpty tries
-// again.
+// open opens the checkpointer's connection, unless it is open already. If another connection holds a lock, open fails
+// at once, because runUntilEmpty tries again.
 func (c *checkpointer) open() error {
 	if c.conn != nil {
 		return nil

@@ -38,8 +38,8 @@ func (c *connection) control(query string) error {
 	return err
 }
 
-// ExecContext implements statements. ExecContext ignores the end of ctx: a statement takes only microseconds, and
-// watching a context would take as long.
+// ExecContext implements statements. ExecContext ignores the end of ctx, because a statement takes only microseconds,
+// and watching ctx would take as long.
 func (c *connection) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	s, err := c.prepared(ctx, query)
 	if err != nil {

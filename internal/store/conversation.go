@@ -12,22 +12,24 @@ func (t *tx) currentChat(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	return c
 }
 
-// ensure returns the row id of a conversation for a transaction that writes. If the row is missing, ensure creates it.
+// ensure returns the row id of a conversation for a transaction that writes. If the conversation's row is missing,
+// ensure creates it.
 func (t *tx) ensure(c chat.Conversation) (id int64) {
 	t.first([]any{&id}, ensureConversation, c.Endpoint, t.currentChat(c.Endpoint, c.Chat), c.Thread)
 	return id
 }
 
-// find returns the row id of a conversation, or 0 if the row is missing.
+// find returns the row id of a conversation, or 0 if the conversation has no row.
 func (t *tx) find(c chat.Conversation) (id int64) {
 	t.first([]any{&id}, findConversation, c.Endpoint, t.currentChat(c.Endpoint, c.Chat), c.Thread)
 	return id
 }
 
 // Move records that the platform gave a chat a new id. The chat's sessions, usage, unfinished messages and unfinished
-// turns move to the new id. If the new id already has data, the data of both is merged. From then on, a call with the
-// old id applies to the new id. Records of messages that were sent to the old chat stay unchanged. Answers that are
-// not finished no longer refer to the asker's message, because in the new chat its id may belong to another message.
+// turns move to the new id. If the store already contains data under the new id, Move merges the data of both ids.
+// After Move, a call with the old id applies to the new id. Move does not change records of messages that were sent to
+// the old chat. After Move, answers that are not finished no longer refer to the asker's message, because in the new
+// chat the message's id may belong to another message.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
@@ -37,15 +39,15 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		if t.currentChat(e, from) == to && to != from {
 			return // this move is already stored; storing it again would mark running turns as stale
 		}
-		if to == from { // the platform gave the chat back an earlier id
+		if to == from { // the platform gave the chat an earlier id back
 			to = target
 			t.exec(forgetMove, e, to)
 		}
 		t.exec(saveMove, e, from, to)
 		t.exec(shortenMoves, to, e, from)
 		t.exec(outdateChats, e, from, to)
-		// The rate-limit blocks of the old id apply to the new id. If both ids have a block for the same calls, the
-		// block that ends later applies.
+		// The rate-limit blocks of the old id apply to the new id. If both ids of the chat have a block for the same calls,
+		// the block that ends later applies.
 		t.exec(copyBlocks, to, e, from)
 		t.exec(deleteBlocks, e, from)
 		type conversation struct {

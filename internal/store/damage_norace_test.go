@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// The first bytes of each page contain the page's type. TestDamagedPages damages these bytes in one page after the
+// The first bytes of each page contain the page's type. TestDamagedPages damages the first bytes of one page after the
 // other; the store must then refuse to open.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
@@ -36,8 +36,9 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// TestRandomDamage damages the file at random places. Each time, the calls must either fail with an error that
-// describes the damage, or work. The calls must not panic or fail with an error of another kind.
+// TestRandomDamage damages the file at random places. Each time the file is damaged, the calls must either fail with an
+// error that describes the damage, or work. On a damaged file, the calls must not panic or fail with an error of
+// another kind.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -7,14 +7,15 @@ import (
 	"telex/internal/chat"
 )
 
-// Callers can distinguish these errors with errors.Is. The store wraps each of them in an error that names the file
-// and the remedy.
+// Callers can distinguish these errors with errors.Is. The store wraps each of these errors in an error that names the
+// file and the remedy.
 var (
 	// ErrLocked: another process has locked the store.
 	ErrLocked = errors.New("in use by another process")
 	// ErrNewer: a newer version of telex wrote the store. Nothing was changed.
 	ErrNewer = errors.New("written by a newer telex")
-	// ErrOlder: an older version of telex wrote the store. The store's schema must be updated before it can be read.
+	// ErrOlder: an older version of telex wrote the store. ErrOlder means that the store's schema must be updated before
+	// the store can be read.
 	ErrOlder = errors.New("written by an older telex")
 	// ErrEmpty: the database does not contain telex's tables yet.
 	ErrEmpty = errors.New("empty")
@@ -22,10 +23,10 @@ var (
 	ErrForeign = errors.New("not a store of telex")
 	// ErrCorrupt: the file is damaged or not a database. Nothing was changed.
 	ErrCorrupt = errors.New("damaged")
-	// ErrFull: the disk is full. The failed call stored nothing; all earlier data is kept. The call can be repeated
-	// when the disk has space again.
+	// ErrFull: the disk is full. A call that failed with ErrFull stored nothing; all earlier data is kept. After ErrFull,
+	// the call can be repeated when the disk has space again.
 	ErrFull = errors.New("no space left for the store")
-	// ErrAway: the database can't be reached now. The call can be repeated later.
+	// ErrAway: the database can't be reached now. After ErrAway, the call can be repeated later.
 	ErrAway = errors.New("the database can't be reached")
 	// ErrFenced: the turn may no longer write, because the turn ended or its session was reset.
 	ErrFenced = fmt.Errorf("%w", chat.ErrFenced)

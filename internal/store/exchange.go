@@ -11,8 +11,8 @@ import (
 const MaxChain = 1000
 
 // SaveExchange stores a turn of the API server after the turn has ended: its usage, its additions to the session and
-// its response. All of this is stored in one transaction. If the history that the turn read has been deleted
-// meanwhile, only the usage and the response are stored.
+// its response. SaveExchange stores all of this data in one transaction. If the history that the turn read has been
+// deleted meanwhile, SaveExchange stores only the usage and the response.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return s.update(ctx, "store turn "+x.Turn, func(t *tx) {
 		row, grown := TurnRow{Conversation: t.ensure(x.Conversation), User: x.User}, x.Growth
@@ -28,8 +28,8 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 }
 
 // Responses returns a person's response and the earlier responses of the same conversation, oldest first. If the
-// response does not exist, the list is empty. If one of the earlier responses was deleted, the list begins after that
-// one.
+// response does not exist, Responses returns an empty list. If one of the earlier responses was deleted, the list
+// begins after the deleted response.
 func (r *Reader) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, r.view, "read responses", func(t *tx) (chain []chat.Response) {
 		for len(chain) < MaxChain && id != "" {

@@ -9,13 +9,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Tables reads all data of a store as it was at one moment, in order to copy the data into another database.
+// Tables gives access to all data of a store as it was at one moment, in order to copy the data into another database.
 type Tables struct{ t *tx }
 
-// Export calls use with the tables of the store and returns the error of use. Export fails with ErrOlder if the
-// store's schema is not up to date.
+// Export calls the function use with the tables of the store and returns the error of this call. Export fails with
+// ErrOlder if the store's schema is not up to date.
 func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
-	var refused error // the error of use; the export itself has not failed
+	var refused error // the error of the function use; the export itself has not failed
 	err := r.viewCurrent(ctx, "read store", func(t *tx) {
 		if err := use(Tables{t}); t.err == nil {
 			refused = err
@@ -29,8 +29,8 @@ func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
 	return refused
 }
 
-// Rows yields the rows of a query, with values as SQLite stores them. columns is the query's number of columns. If the
-// query fails, Rows stops, and Err returns the error.
+// Rows yields the rows of a query, with values as SQLite stores them. The parameter columns is the query's number of
+// columns. If the query fails, Rows stops, and the method Err returns the error.
 func (ts Tables) Rows(columns int, query string) iter.Seq[[]any] {
 	type row struct{ values []any }
 	dest := func(r *row) []any {

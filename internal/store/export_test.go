@@ -25,11 +25,12 @@ func ReadersOf(r *Reader) *sql.DB { return r.read }
 // AwaitErased waits until all erased data has been overwritten in the store's files.
 func AwaitErased(ctx context.Context, s *Store) { s.by.log.waitErased(ctx, s.by.erasures.Load()) }
 
-// Writer returns the connection that writes. A test may use it only while the test makes no other call.
+// Writer returns the connection that writes. A test may use this connection only while it makes no other call of the
+// store.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
 
-// ReserveSize is the size in bytes of the reserve file, which only occupies space. The store deletes this file when
-// the disk is full.
+// ReserveSize is the size in bytes of the reserve file, which only occupies space. The store deletes the reserve file
+// when the disk is full.
 const ReserveSize = reserveSize
 
 // KeepEvery is the minimum time between two attempts to create the reserve file again.
@@ -60,10 +61,10 @@ func Panic(ctx context.Context, s *Store) error {
 // Commits returns how many write transactions have begun.
 func Commits(s *Store) int { return int(s.by.commits.Load()) }
 
-// Erasures returns how many transactions have erased data so far. The transactions of a sweep count too.
+// Erasures returns how many transactions have erased data so far. The transactions of a sweep count as erasures, too.
 func Erasures(s *Store) int { return int(s.by.erasures.Load()) }
 
-// Append adds entries that belong to no turn to a history. Older versions stored entries without a turn.
+// Append adds entries that belong to no turn to a history. Older versions of telex stored entries without a turn.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
 		row := TurnRow{Conversation: t.ensure(c)}
@@ -82,7 +83,7 @@ func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err 
 // LockFile returns the file descriptor of the lock file.
 func LockFile(s *Store) int { return int(s.lock.file.Fd()) }
 
-// Explain returns the error that an operator sees if the operating system returns err.
+// Explain returns the error that an operator sees if the operating system returns the error err.
 func Explain(ctx context.Context, path string, err error) error {
 	r := &Reader{path: path}
 	return r.explain(ctx, "open store", err)

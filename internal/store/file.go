@@ -40,7 +40,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return s.openFile(ctx, reserve)
 }
 
-// openFile creates the database file if it is missing, checks it, and opens the connections.
+// openFile creates the database file if it is missing, checks the file, and opens the connections.
 func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	_, err := os.Lstat(s.path)
 	switch {
@@ -67,7 +67,7 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	if err := s.migrate(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.read.SetMaxIdleConns(0) // keep no idle connections, because checks and backups are rare
+	s.read.SetMaxIdleConns(0) // keep no idle connections, because a Reader is only for checks and backups, which are rare
 	if s.views, err = newViews(ctx, s.Reader); err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -75,14 +75,14 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	return err
 }
 
-// create creates an empty store under a temporary name and then renames it. So a store is either complete or missing,
-// and an empty file at the store's path means damage.
+// create creates an empty store under a temporary name and then renames it. So a store is either complete or missing.
+// An empty file at the store's path therefore means damage.
 func (s *Store) create(ctx context.Context) error {
 	if st, err := os.Stat(s.path + "-wal"); err == nil && st.Size() > 0 {
 		return errDamage("the file is gone, and " + filepath.Base(s.path) + "-wal, which belongs to it, is not")
 	}
 	name := s.path + ".new"
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // an interrupted start may have left these files
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // a killed process may have left these files
 		if err := remove(name + suffix); err != nil {
 			return err
 		}
@@ -94,8 +94,9 @@ func (s *Store) create(ctx context.Context) error {
 	if err := errors.Join(f.Close(), giveToOwner(name)); err != nil {
 		return err
 	}
-	// Create the database in WAL mode. Converting the database later would be a separate transaction. If the process
-	// died during the conversion, the store would have a journal that only a writer can roll back.
+	// Create the database in WAL mode from the beginning. Converting the database to WAL mode later would be a separate
+	// transaction. If the process died during the conversion, the store would have a journal that only a writer can roll
+	// back.
 	db, err := openWriter(name, "WAL")
 	if err != nil {
 		return err
@@ -116,7 +117,8 @@ func (s *Store) create(ctx context.Context) error {
 
 // rollBack undoes a transaction that a crashed process has left unfinished in a store that is not in WAL mode. A store
 // is always in WAL mode, except for a restored backup that no process has opened for writing. The connections of
-// inspect are read-only, so inspect can't undo the transaction. rollBack changes the file only if it belongs to telex.
+// inspect are read-only, so inspect can't undo such a transaction. rollBack changes the file only if it belongs to
+// telex.
 func (s *Store) rollBack(ctx context.Context) (err error) {
 	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -144,12 +146,12 @@ func isOurs(path string) (bool, error) {
 	defer f.Close() //nolint:errcheck // nothing was written
 	var id [4]byte
 	if _, err := f.ReadAt(id[:], idAt); err != nil {
-		return false, nil //nolint:nilerr // too short to be a store: inspect reports this
+		return false, nil //nolint:nilerr // the file is too short to be a store; the method inspect reports this
 	}
 	return binary.BigEndian.Uint32(id[:]) == applicationID, nil
 }
 
-// remove deletes a file. A missing file is not an error.
+// remove deletes a file, if the file exists. If the file does not exist, remove returns no error.
 func remove(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -187,7 +189,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 		return fmt.Errorf("%s is not a file", r.path)
 	case st.Size() == 0:
 		return errDamage("the file is empty")
-	case st.Size() < minSize: // SQLite would treat such a short file as an empty database
+	case st.Size() < minSize: // SQLite would treat a file that is shorter than a page as an empty database
 		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
 	}
 	if r.read, err = openReaders(r.path, readers, r.atRest()); err != nil {
@@ -206,9 +208,9 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest reports whether no process uses the file. If so, a reader can ignore the write-ahead log and its index. If
-// the reader did not ignore the two files, SQLite would create them and leave them behind. Only OpenReadOnly uses
-// atRest.
+// atRest reports whether no process uses the file. If no process uses the file, a reader can ignore the write-ahead log
+// and its index. If a reader of such a file did not ignore the log and its index, SQLite would create both files and
+// leave them behind. Only OpenReadOnly uses atRest.
 func (r *Reader) atRest() bool {
 	if !r.readOnly {
 		return false

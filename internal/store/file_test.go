@@ -60,7 +60,8 @@ func raw(t *testing.T, path string, statements ...string) {
 	mustClose(t, db)
 }
 
-// refused checks that opening the store fails with the error want, and that the file has not changed.
+// refused checks that opening the store fails with the error want, that this error contains the texts in says, and that
+// the file has not changed.
 func refused(t *testing.T, path string, want error, says ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)
@@ -211,7 +212,7 @@ func TestLock(t *testing.T) {
 	if _, err := store.Open(t.Context(), store.Options{Path: link}); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("by another name: got %v, want %v", err, store.ErrLocked)
 	}
-	// Reading and copying need no lock.
+	// Reading and copying a store need no lock.
 	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +225,7 @@ func TestLock(t *testing.T) {
 	}
 	mustClose(t, r)
 	kill()
-	_ = child.Wait() // ignore the error: the child was killed
+	_ = child.Wait() // ignore the error of Wait: the test has killed the child
 	s := mustOpen(t, path)
 	refused(t, path, store.ErrLocked, "pid "+strconv.Itoa(os.Getpid()))
 	mustClose(t, s)
@@ -285,7 +286,7 @@ func old(t *testing.T, path string, schema int64) {
 	mustClose(t, db)
 }
 
-// empty returns the content of an empty store. Copying it is much faster than creating a store.
+// empty returns the content of an empty store. Copying this content to a file is much faster than creating a store.
 func empty(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -353,8 +354,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// If somebody moves only the database file away, its write-ahead log remains. SQLite would apply this log to a new
-// file with the same name. So Open must fail instead of creating a new store.
+// If somebody moves only the database file away, its write-ahead log remains. SQLite would apply this old log to a new
+// database file with the same name. So if only the log is left, Open must fail instead of creating a new store.
 func TestFileGoneLogLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -22,9 +22,10 @@ type disk struct {
 	dir string
 }
 
-// newDisk mounts a file system of the given size, if the user may mount file systems. Without permission to mount,
-// TestFull and TestReserve test the same behaviour. Tests that use a disk don't run in parallel with tests that start
-// processes. A child process briefly holds all open files, so deleting a file might not free its space in time.
+// newDisk mounts a file system of the given size, if the user may mount file systems. If the user may not mount file
+// systems, TestFull and TestReserve still test the same behaviour. Tests that use a disk don't run in parallel with
+// tests that start processes. A child process that is starting briefly holds all open files, so deleting a file might
+// not free its space in time.
 func newDisk(t *testing.T, size int) (disk, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +48,8 @@ func (d disk) fill(free int) {
 	write(d.T, d.ballast(), make([]byte, max(0, int(d.free())-free)))
 }
 
-// empty deletes the files that fill wrote. empty waits until the file system reports the free space, which takes a
-// moment on some systems.
+// empty deletes the files that fill wrote, and waits until the file system reports the free space, which takes a moment
+// on some systems.
 func (d disk) empty() {
 	d.Helper()
 	info, err := os.Stat(d.ballast())
@@ -75,7 +76,7 @@ func (d disk) free() int64 {
 	if err := unix.Statfs(d.dir, &st); err != nil {
 		d.Fatal(err)
 	}
-	return int64(st.Bavail) * st.Bsize //nolint:gosec // far too small to overflow
+	return int64(st.Bavail) * st.Bsize //nolint:gosec // these numbers are far too small to overflow
 }
 
 func (d disk) ballast() string { return filepath.Join(d.dir, "ballast") }
@@ -115,8 +116,9 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	mustClose(t, s)
 }
 
-// Another program has used the last byte of the disk. All running turns must still be able to end, and the next
-// process must not run them again. New messages must wait on the platform until the disk has space (F43).
+// The test starts with a disk on which another program has used the last byte. Although the disk is full, all running
+// turns must be able to end, and the next process must not run them again. New messages must wait on the platform until
+// the disk has space (F43).
 func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see newDisk
 	const crowd = 100
 	d, ok := newDisk(t, 32<<20)
@@ -132,7 +134,7 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 	}
 	d.fill(0)
 	text := strings.Repeat("text ", 800)
-	for step := range 10 { // ten edits of two messages each
+	for step := range 10 { // each of the two messages is edited ten times
 		for i := range crowd {
 			for part := range 2 {
 				f.must(f.Record(t.Context(), strconv.Itoa(i), chat.Part{
@@ -149,7 +151,7 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 		f.must(f.End(t.Context(), strconv.Itoa(i), chat.Growth{}))
 	}
 	f.close()
-	d.fill(64 << 10) // the reserve is gone, and opening needs space for the index of the write-ahead log
+	d.fill(64 << 10) // the reserve file is gone, and opening the store needs space for the index of the write-ahead log
 	var clock *clock
 	f.Store, clock = openTimed(t, path)
 	f.waits()
@@ -163,8 +165,8 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 	f.close()
 }
 
-// A process starts while the disk is full. The process must delete the reserve file, and use the space for ending the
-// turns of the previous process. Without a reserve file, the start must fail (F43).
+// A process starts while the disk is full. The process must delete the reserve file, and use the freed space for ending
+// the turns of the previous process. If there is no reserve file to delete, the start must fail (F43).
 func TestFullDiskRestart(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 32<<20)
 	if !ok {

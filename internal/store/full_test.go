@@ -17,8 +17,8 @@ import (
 	"telex/internal/store"
 )
 
-// A limit prevents the store's file from growing. The store must refuse new messages and keep the stored ones. When
-// there is space again, the store must accept messages.
+// A limit prevents the store's file from growing. While the file can't grow, the store must refuse new messages and
+// keep the stored ones. When the file can grow again, the store must accept messages.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -44,8 +44,8 @@ func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	return s, c
 }
 
-// When space runs out, the store must delete the reserve file, so that running turns can end. Until the file exists
-// again, the store must accept no message. When it accepts messages again, it must log this (F43).
+// When space runs out, the store must delete the reserve file, so that running turns can end. Until the reserve file
+// exists again, the store must accept no message. When the store accepts messages again, it must log this (F43).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -73,7 +73,7 @@ func TestReserve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit(1) // SQLite never sets the limit below the file's current size
+	limit(1) // SQLite never sets the size limit below the file's current size
 	part := chat.Part{State: chat.PartStands, Text: strings.Repeat("text ", 5000)}
 	for range 3 {
 		f.is(f.Record(t.Context(), "t", part), store.ErrFull)
@@ -95,7 +95,7 @@ func TestReserve(t *testing.T) {
 	if _, err := f.Accept(t.Context(), c, message(c, "2")); err == nil {
 		t.Error("a message was taken before the reserve was tried again")
 	}
-	stands(false) // within KeepEvery, the store must not try again to create the file, because each attempt fills the disk
+	stands(false) // within KeepEvery, the store must not try again to create the reserve file, because each attempt fills the disk
 	clock.advance(1)
 	f.accept(c, "2")
 	f.accept(c, "3")
@@ -107,8 +107,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// While there is no space, the writer must refuse new messages before it begins a transaction. Otherwise the
-// transaction would stay open while each message is checked.
+// While the disk has no space, the writer must refuse new messages before it begins a transaction. If the writer
+// refused messages within a transaction, the transaction would stay open while each message is checked.
 func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestRefusedMessagesBeginNothing(t *testing.T) {
 	})
 }
 
-// fillUp accepts messages until the store is full, makes space, and checks that all accepted messages are stored.
+// fillUp accepts messages until the store is full, then makes space, and checks that all accepted messages are stored.
 func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 	t.Helper()
 	c := private("1")
@@ -163,7 +163,7 @@ func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 		t.Fatalf("got %v, want %v, naming the place", err, store.ErrFull)
 	}
 	t.Logf("full after %d messages: %v", accepted, err)
-	for range 5 { // the store refuses more messages; this must do no harm
+	for range 5 { // the store refuses further messages; this must do no harm
 		if fresh, err := accept(accepted); fresh || !errors.Is(err, store.ErrFull) {
 			t.Fatalf("got fresh %v, %v, want %v", fresh, err, store.ErrFull)
 		}

@@ -50,8 +50,8 @@ func TestErasedDataIsOverwritten(t *testing.T) {
 	}
 }
 
-// A person's data is erased while a turn of this person runs. After the turn has ended, the store's files must not
-// contain the turn's data either.
+// A person's data is erased while a turn of this person runs. After the turn has ended, the store's files must contain
+// none of the turn's data either.
 func TestErasedDataOfARunningTurnIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"

@@ -10,9 +10,9 @@ import (
 	"telex/internal/store"
 )
 
-// If a process dies during a transaction in a store that is not in WAL mode, it leaves SQLite's rollback journal
-// behind. The next process must roll the transaction back. Only a restored backup that no process has opened for writing
-// is not in WAL mode.
+// If a process dies during a transaction in a store that is not in WAL mode, the process leaves SQLite's rollback
+// journal behind. The next process must roll this transaction back. Only a restored backup that no process has opened
+// for writing is not in WAL mode.
 func TestHotJournalIsRolledBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // the connection represents a killed process
+	defer db.Close() //nolint:errcheck // not closed earlier, because this connection plays the process that was killed
 	db.SetMaxOpenConns(1)
 	for _, q := range []string{
 		"PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN",
@@ -62,5 +62,5 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	}()
 	f := &fixture{T: t, Store: s}
 	f.accept(private("7"), "1")
-	f.waits("tg:7/1") // if the uncommitted change were visible, chat 7 would have another id
+	f.waits("tg:7/1") // chat 7 would have another id if the change that was not committed were visible
 }

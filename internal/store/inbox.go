@@ -15,8 +15,8 @@ const inboxPending = "pending"
 
 // Accept stores a received message and the endpoint's resume cursor, which is the position from which the endpoint
 // continues to receive after a restart. After Accept has returned, the adapter may acknowledge the message to the
-// platform. fresh is false if the message was already stored; then only the cursor is stored. If the message has no
-// cursor, the endpoint's cursor does not change.
+// platform. If the message was already stored, fresh is false, and Accept stores only the cursor. If the message has no
+// cursor, the endpoint's stored cursor does not change.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -32,12 +32,12 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// MaxPlaces is the maximum number of chats that Resume returns. On some platforms, an endpoint must query each of
-// these chats for missed messages, which takes one or two minutes for MaxPlaces chats.
+// MaxPlaces is the maximum number of chats that Resume returns. On some platforms, an endpoint must query each of these
+// chats for missed messages. For MaxPlaces chats, this takes one or two minutes.
 const MaxPlaces = 200
 
-// MaxSent is the maximum number of sent messages that Resume returns. After a call that sent a message, its outcome
-// can stay unknown for some time. An endpoint sends fewer messages than MaxSent during that time.
+// MaxSent is the maximum number of sent messages that Resume returns. After a call that sent a message, it can stay
+// unknown for some time whether the message exists. During this time, an endpoint sends fewer messages than MaxSent.
 const MaxSent = 2000
 
 // Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message, the
@@ -53,8 +53,8 @@ func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, er
 	})
 }
 
-// Drop marks messages that belong to no turn as finished: commands, and messages that /stop drops. Drop ignores
-// messages that the store does not know, and messages that belong to a turn.
+// Drop marks messages that belong to no turn as finished: messages with a command, and messages that the command /stop
+// drops. Drop ignores messages that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) {
 		conversation := t.ensure(c)
@@ -67,9 +67,9 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 }
 
 // Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
-// deletes that turn's journal, except for the usage in it. Revise then deletes the source text of the turn's parts,
-// too. The journal and the source text belong to the old question. Revise fails with ErrUnknown if the store has no
-// such unfinished message.
+// deletes that turn's journal, except for the usage in the journal. In this case, Revise also deletes the source text
+// of the turn's parts. The journal and the source text belong to the question before it was edited. Revise fails with
+// ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
-// pending returns the messages that a query returns, which is listPending or listTaken. pending leaves out messages
+// pending returns the messages that a query finds. The query is listPending or listTaken. pending leaves out messages
 // that can't be decoded.
 func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	columns := func(m *MessageRow) []any {
@@ -117,8 +117,8 @@ type MessageRow struct {
 	Body   []byte
 }
 
-// Decode decodes the message from its body. If decoding fails, Decode logs the error and returns false. The caller
-// then skips this message, so that it does not block other messages.
+// Decode decodes the message from its body. If decoding fails, Decode logs the error and returns false. The caller then
+// skips the message that can't be decoded, so that it does not block other messages.
 func (m *MessageRow) Decode(log *slog.Logger) bool {
 	if err := json.Unmarshal(m.Body, &m.Message); err != nil {
 		log.Error("accepted message can't be read", slog.Int64("row", m.Row),
@@ -133,20 +133,20 @@ func (m *MessageRow) Decode(log *slog.Logger) bool {
 	return true
 }
 
-// candidate is the row of an unfinished message that may be the one that a caller names by its id.
+// candidate is the row of an unfinished message that may be the one that a caller refers to by its id.
 type candidate struct {
 	id         int64
 	state      string
 	acceptedAt int64
 }
 
-// unfinishedMessages returns the unfinished messages with this id, first the one that the caller most likely means.
-// Two messages can have the same id only if two chats were merged by a move.
+// unfinishedMessages returns the unfinished messages with the given id. The first one is the message that the caller
+// most likely means. Two messages can have the same id only if two chats were merged by a move.
 func (t *tx) unfinishedMessages(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.state, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// waitingMessage returns the row id of a message that belongs to no turn.
+// waitingMessage returns the row id of a message that belongs to no turn yet.
 func (t *tx) waitingMessage(conversation int64, id chat.MessageID) (row int64, ok bool) {
 	found := t.unfinishedMessages(conversation, id)
 	if len(found) == 0 || found[0].state != inboxPending {
@@ -155,8 +155,8 @@ func (t *tx) waitingMessage(conversation int64, id chat.MessageID) (row int64, o
 	return found[0].id, true
 }
 
-// claim assigns messages to a turn. claim returns the time at which the oldest message was accepted, or now if there
-// are no messages.
+// claim assigns messages to a turn. claim returns the time at which the oldest of these messages was accepted, or the
+// current time if there are no messages.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt int64) {
 	acceptedAt = t.now
 	var taken []int64

@@ -6,10 +6,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Note appends steps to the journal of a running turn. Note appends all of the steps or none. If the process crashes
-// later, the process that continues the turn reads the appended steps. Note fails with ErrFenced if the turn is not
-// running. If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when the turn's
-// result is stored, or when the turn ends or is released.
+// Note appends steps to the journal of a running turn. Note appends either all of the steps or none. If the process
+// crashes later, the process that continues the turn reads these steps. Note fails with ErrFenced if the turn is not
+// running. If Forget or Erase has fenced the turn, Note accepts only usage. The store deletes the journal when the
+// turn's result is stored, or when the turn ends or is released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.mustFindTurn(id)

@@ -18,9 +18,9 @@ import (
 	"telex/internal/store"
 )
 
-// work runs in the process that the test kills. work first finishes the turns of the previous process. After that,
-// work accepts and answers messages, whose ids are the numbers from first on. As soon as a step is on the disk, work
-// prints it.
+// work runs in the process that the test kills. work first finishes the turns of the previous process. After that, work
+// accepts and answers messages. Their ids are numbers, beginning with the number first. As soon as a step of this work
+// is on the disk, work prints it.
 func work(ctx context.Context, path string, first int) error {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {
@@ -72,8 +72,8 @@ func work(ctx context.Context, path string, first int) error {
 	}
 }
 
-// said contains the steps that the killed processes have printed. The first key is a message id, the second one a
-// step.
+// said contains the steps that the killed processes have printed. The first key is a message id, and the second key is
+// a step.
 type said map[string]map[string]bool
 
 func (s said) add(line string) {
@@ -87,12 +87,12 @@ func (s said) add(line string) {
 	s[id][what] = true
 }
 
-// Processes that use a store are killed at any moment. Afterwards, the store must contain everything that it
+// The test kills processes that use a store, at any moment. Afterwards, the store must contain everything that it has
 // acknowledged, and nothing twice (F43).
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 30
-	if raced { // with the race detector, the test is shorter
+	if raced { // with the race detector, the test makes fewer kills
 		kills = 5
 	}
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -116,7 +116,7 @@ func TestKill(t *testing.T) {
 // runAndKill runs the worker process, and kills it after the given time or number of steps.
 func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps int, heard said) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait) // when ctx ends, the process is killed
+	ctx, cancel := context.WithTimeout(t.Context(), wait) // when ctx ends, the worker process is killed
 	defer cancel()
 	child := exec.CommandContext(ctx, os.Args[0])
 	child.Env = append(os.Environ(), roleVariable+"=work", pathVariable+"="+path, firstVariable+"="+strconv.Itoa(first))
@@ -134,7 +134,7 @@ func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps 
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			break // ignore an incomplete last line
+			break // ignore an incomplete last line of the output
 		}
 		if strings.HasPrefix(line, "error:") {
 			t.Errorf("worker from message %d: %s", first, line)
@@ -144,7 +144,7 @@ func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps 
 			cancel()
 		}
 	}
-	_ = child.Wait() // ignore the error: the child was killed
+	_ = child.Wait() // ignore the error of Wait: the test has killed the child
 }
 
 func verify(t *testing.T, path string, heard said) {

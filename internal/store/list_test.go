@@ -136,8 +136,8 @@ func testDeletePerson(t *testing.T, new newKept) {
 	}
 }
 
-// Older versions stored entries without a turn. To undo a turn in a history of such entries, the store must treat each
-// message of a user as the beginning of a turn.
+// Entries that an older version of telex has stored have no turn. To undo a turn of such a history, the store must
+// treat each message of a user as the beginning of a turn.
 func TestUndoOfOldEntries(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -190,8 +190,8 @@ func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
 	}
 }
 
-// The test deletes a person. The person's usage must stay in the totals, but must not contain the ids of chats that
-// only this person used.
+// The test deletes a person, and checks the person's usage afterwards. The usage must stay in the totals, but must not
+// contain the ids of chats that only this person used.
 func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	t.Helper()
 	f, s, clock := new(t)

@@ -15,13 +15,13 @@ import (
 // errHeld means that another process holds a lock file.
 var errHeld = errors.New("lock is held")
 
-// lock prevents all other processes from writing to a store. The lock is on a separate file. If the lock were on the
-// database file, closing any other descriptor of that file would release SQLite's locks:
+// lock prevents all other processes from writing to a store. The lock is on a separate file, not on the database file.
+// If the lock were on the database file, closing any other descriptor of that file would release SQLite's locks:
 // https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
 
-// takeLock locks the store at path. held is the name of the store in error messages. The kernel releases the lock when
-// the process ends, for whatever reason.
+// takeLock locks the store at path. The parameter held is the name of the store in error messages. The kernel releases
+// the lock when the process ends, for whatever reason.
 func takeLock(path, held string) (*lock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR, fileMode)
@@ -42,17 +42,17 @@ func takeLock(path, held string) (*lock, error) {
 		return nil, err
 	}
 	l := &lock{file: f}
-	// The process id is only information for people. The lock works without the process id, for example on a full
-	// disk.
+	// The process id in the lock file is only information for people. The lock works even if the process id can't be
+	// written, for example on a full disk.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return l, nil
 }
 
-// Reserve locks a state directory if the store is not a file in it but, for example, a PostgreSQL database. So two
-// daemons can't use the same directory. Reserve fails with ErrLocked if another daemon uses the directory, even if
-// that daemon has another kind of store.
+// Reserve locks a state directory in which the store is not a file because it is, for example, a PostgreSQL database.
+// So two daemons can't use the same state directory. Reserve fails with ErrLocked if another daemon uses the directory,
+// even if that daemon has another kind of store.
 func Reserve(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func Reserve(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// explainLock returns an error that explains why the lock file f can't be locked. held is the name of the locked store
-// or directory.
+// explainLock returns an error that says why the lock file f can't be locked. The parameter held is the name of the
+// locked store or directory.
 func explainLock(held, name string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
 		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
@@ -74,8 +74,8 @@ func explainLock(held, name string, f *os.File, err error) error {
 	return fmt.Errorf("lock %s: %w", name, err)
 }
 
-// CheckLock returns an error that wraps ErrLocked if another process has locked the store at path. CheckLock creates
-// no file.
+// CheckLock returns an error that wraps ErrLocked if another process has locked the store at path. If the lock file
+// does not exist, CheckLock does not create it.
 func CheckLock(path string) error {
 	name := path + ".lock"
 	f, err := os.Open(name)
@@ -85,7 +85,7 @@ func CheckLock(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // ignore the error: nothing was written; closing also drops the lock
+	defer func() { _ = f.Close() }() // ignore the error: nothing was written; closing also releases the lock
 	if err := tryLock(f); err != nil {
 		return explainLock(path, name, f, err)
 	}
@@ -112,8 +112,8 @@ func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }
 
-// tryLock locks f. If another process holds the lock, tryLock returns errHeld at once. The lock belongs to the open
-// file, so it also excludes a second Open in the same process.
+// tryLock locks f. tryLock locks a file, or returns errHeld at once if another process holds the lock. The lock belongs
+// to the open file, so a second Open of the store in the same process fails, too.
 func tryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

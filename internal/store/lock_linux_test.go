@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// A child process that is just starting keeps the parent's lock file open until it runs its own program. Even then,
-// another process must be able to lock the store after Close.
+// A child process that is just starting keeps the parent's lock file open until it runs its own program. Even while a
+// child process is starting, another process must be able to lock the store after Close.
 func TestLockWhileAProcessStarts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

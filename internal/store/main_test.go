@@ -13,8 +13,8 @@ import (
 	"telex/internal/store"
 )
 
-// Some tests start the test binary as a second process and set the environment variable roleVariable. The variable's
-// value says what the second process does.
+// Some tests start the test binary as a second process and set the environment variable roleVariable. The value of
+// roleVariable says what the second process does.
 const (
 	roleVariable  = "TELEX_TEST_ROLE"
 	pathVariable  = "TELEX_TEST_PATH"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		if err = installDisk(); err != nil {
 			break
 		}
-		if raced { // with the race detector, rapid runs each property test fewer times
+		if raced { // with the race detector, rapid runs each property test with fewer random inputs
 			if err = flag.Set("rapid.checks", "10"); err != nil {
 				break
 			}

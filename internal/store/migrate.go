@@ -45,7 +45,7 @@ func migrateTo(ctx context.Context, db *sql.DB, log *slog.Logger, target int64) 
 		return err
 	}
 	if has == target {
-		return nil // goose would find nothing to do, too, but would take longer
+		return nil // the migration library goose would find nothing to do, too, but would take longer
 	}
 	files, err := fs.Sub(migrations, migrationsDir)
 	if err != nil {

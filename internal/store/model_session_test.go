@@ -21,7 +21,7 @@ func (m *model) grow(t *modelTurn, g chat.Growth, at time.Time) {
 		s.summary, s.at = f.Summary, at
 		s.folds++
 		m.kept[c] = s
-		for i := range m.said { // a summary covers all entries that exist when it is stored
+		for i := range m.said { // a summary covers all entries that the history contains when the summary is stored
 			m.said[i].folded = m.said[i].folded || m.said[i].in == c
 		}
 	}

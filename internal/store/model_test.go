@@ -19,13 +19,13 @@ import (
 )
 
 // model is the simplest possible implementation of a store: it searches lists. The tests check that each store returns
-// the same results as the model.
+// the same results as this model.
 type model struct {
 	inbox  []*modelMessage
 	turns  []*modelTurn
 	said   []modelEntry
 	resume map[chat.EndpointID]string
-	moves  map[chat.ChatID]chat.ChatID // by old id: the new ids of chats of the endpoint tg; other chats don't move
+	moves  map[chat.ChatID]chat.ChatID // maps the old ids of chats of the endpoint tg to their new ids; other chats don't move
 	blocks map[chat.Block]time.Time    // when each block ends; the key contains all other fields of the block
 	kept   map[chat.Conversation]modelSession
 	usage  []modelUsage
@@ -48,8 +48,8 @@ type modelUsage struct {
 }
 
 type modelMessage struct {
-	key      chat.Conversation // with the chat's id at the time of acceptance
-	in       chat.Conversation // with the chat's current id
+	key      chat.Conversation // the conversation, with the chat's id at the time of acceptance
+	in       chat.Conversation // the conversation, with the chat's current id
 	id       chat.MessageID
 	state    string
 	attempts int
@@ -71,7 +71,7 @@ type modelEntry struct {
 	user   chat.UserID
 	body   string
 	at     time.Time
-	folded bool // a summary covers the entry
+	folded bool // a summary covers this entry
 }
 
 func newModel() *model {
@@ -99,7 +99,8 @@ func (m *model) accept(c chat.Conversation, id chat.MessageID, resume string, at
 	return true
 }
 
-// find returns the unfinished message with this id. If there are two, find prefers a message that belongs to no turn.
+// find returns the unfinished message with the given id. If two messages have this id, find prefers a message that
+// belongs to no turn.
 func (m *model) find(c chat.Conversation, id chat.MessageID) *modelMessage {
 	for _, state := range []string{"pending", "running"} {
 		for _, x := range m.inbox {
@@ -267,7 +268,7 @@ func (m *model) move(from, to chat.ChatID) {
 	if now, ok := m.moves[to]; ok && now != from {
 		to = now
 	}
-	if now, ok := m.moves[from]; from == to || ok && now == to { // this move is already stored
+	if now, ok := m.moves[from]; from == to || ok && now == to { // if this move is already stored, it changes nothing
 		return
 	}
 	delete(m.moves, to)
@@ -320,7 +321,7 @@ func (m *model) sweep(now time.Time, retention time.Duration) {
 	}
 }
 
-// pending, unfinished and history return the results that a store must return.
+// The methods pending, unfinished and history return the results that a store must return.
 func (m *model) pending() (list []string) {
 	for _, x := range m.inbox {
 		if x.state == "pending" {
@@ -371,7 +372,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// checkModel compares stores with the model. place returns a function that opens an empty store.
+// checkModel compares stores with the model. The function place returns a function that opens an empty store.
 func checkModel(t *testing.T, place func(*testing.T, *rapid.T) opener) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -412,7 +413,7 @@ type player struct {
 	s     gateway.Store
 	open  opener
 	m     *model
-	count int // the number that is added to each text, so that all texts differ
+	count int // a number that is added to each text, so that all texts differ
 	steps int
 }
 
@@ -428,7 +429,7 @@ func (p *player) message() chat.MessageID {
 	return chat.MessageID(rapid.SampledFrom([]string{"1", "2", "3", "4"}).Draw(p.T, "message"))
 }
 
-// turn returns the id of a turn: usually of an unfinished turn, sometimes any id.
+// turn returns the id of a turn: usually the id of an unfinished turn, sometimes any id.
 func (p *player) turn() string {
 	var ids []string
 	for _, t := range p.m.unfinished() {
@@ -465,8 +466,8 @@ func (p *player) drop(*rapid.T) {
 	p.m.drop(c, id, time.Now())
 }
 
-// begin starts a turn with some of the waiting messages. begin is in rapid's list of calls twice, so that there are
-// enough turns.
+// begin starts a turn with some of the waiting messages. The list of calls from which rapid chooses contains begin
+// twice, so that there are enough turns.
 func (p *player) begin(*rapid.T) {
 	c, ids := p.conversation(), []chat.MessageID{}
 	for range rapid.IntRange(1, 2).Draw(p.T, "messages") {
@@ -522,7 +523,7 @@ func (p *player) forget(*rapid.T) {
 func (p *player) move(*rapid.T) {
 	from, to := p.conversation().Chat, p.conversation().Chat
 	if rapid.IntRange(0, 2).Draw(p.T, "rare") > 0 {
-		return // move chats only rarely, so that other calls are tested too
+		return // skip most moves, so that other calls are tested too
 	}
 	p.must(p.s.Move(p.t.Context(), "tg", from, to), true)
 	p.m.move(from, to)
@@ -586,7 +587,7 @@ func (p *player) compareAll() {
 	p.must(err, true)
 	for i := range turns {
 		turns[i] = plain(turns[i])
-		for k := range turns[i].Messages { // ignore Resume, because the model's messages have none
+		for k := range turns[i].Messages { // ignore the field Resume, because the model's messages have none
 			if m := &turns[i].Messages[k]; m.ID != "" {
 				m.Resume = ""
 			}

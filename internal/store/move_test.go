@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// group and thread are conversations of a chat that later gets the id of supergroup.
+// group and thread are conversations of a chat that later gets the chat id of supergroup.
 func group() chat.Conversation { return private("-1") }
 
 func thread() chat.Conversation     { return chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "9"} }
@@ -28,7 +28,7 @@ func testMove(f *fixture) {
 	ref := chat.MessageRef{ID: "55", Target: chat.Target{Chat: "-1"}}
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Ref: ref}))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
-	f.must(f.Move(ctx, "tg", "-1", "-1001")) // again, because both a failed call and an update report the move
+	f.must(f.Move(ctx, "tg", "-1", "-1001")) // record the move again, because both a failed call and an update report it
 	f.must(f.Move(ctx, "other", "-1", "-2"))
 	f.reopen()
 
@@ -69,8 +69,8 @@ func testMove(f *fixture) {
 	}
 }
 
-// testBlocksMove checks that the rate-limit block of a chat also applies under the chat's new id. If both ids have a
-// block for the same calls, the block that ends later must remain.
+// testBlocksMove checks that the rate-limit block of a chat also applies under the chat's new id. If both ids of the
+// chat have a block for the same calls, the block that ends later must remain.
 func testBlocksMove(f *fixture) {
 	ctx := f.Context()
 	now := time.Now().Truncate(time.Millisecond).UTC()
@@ -140,7 +140,7 @@ func testMoveChain(f *fixture) {
 	f.remember(private("b"), "by b")
 	f.reopen()
 	f.remembers(private("c"), "by a", "by b")
-	f.must(f.Move(ctx, "tg", "c", "a")) // the chat gets its first id again
+	f.must(f.Move(ctx, "tg", "c", "a")) // the platform gives the chat its first id again
 	f.waits("tg:a/1")
 	for _, old := range []chat.ChatID{"a", "b", "c"} {
 		f.remembers(private(old), "by a", "by b")
@@ -149,8 +149,8 @@ func testMoveChain(f *fixture) {
 	f.waits("tg:a/1", "tg:a/2")
 }
 
-// When a group becomes a supergroup, its messages are numbered anew. So the same id means different messages in the
-// old and the new chat.
+// When a group becomes a supergroup, its messages are numbered anew. So the same message id means different messages in
+// the old and the new chat.
 func testMoveEqualIDs(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -169,8 +169,8 @@ func testMoveEqualIDs(f *fixture) {
 	f.waits("tg:-1001/1")
 }
 
-// A message is accepted under the old id of a chat. A turn under the new id must be able to answer the message.
-// Afterwards the message must not be pending any more.
+// A message is accepted under the old id of a chat, which then gets a new id. A turn under the chat's new id must be
+// able to answer this message. Afterwards, this message must not be pending any more.
 func testMoveWaiting(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1")
@@ -184,8 +184,8 @@ func testMoveWaiting(f *fixture) {
 	f.remembers(supergroup(), "answered")
 }
 
-// Forget fences a running turn, and then its chat moves. Under the new id, too, the store must refuse the turn's
-// result. The store must accept the results of other turns.
+// A running turn is fenced by Forget, and then its chat moves. Under the chat's new id, too, the store must refuse the
+// fenced turn's result. The store must accept the results of turns that are not fenced.
 func testMoveFences(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")

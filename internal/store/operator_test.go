@@ -18,8 +18,8 @@ type operable interface {
 	Check(ctx context.Context) (store.Report, error)
 }
 
-// kept is a persistent store. old adds entries without a turn and without a person to a history. Older versions stored
-// entries without a turn and a person.
+// kept is a persistent store. old adds entries without a turn and without a person to a history. Older versions of
+// telex stored entries without a turn and a person.
 type kept struct {
 	operable
 	old func(c chat.Conversation, entries ...string) error

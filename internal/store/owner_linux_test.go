@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// Root creates files in the directory of another user. All of them must belong to that user: the store, its log, the
-// lock file, the reserve file, and the files of a restore. Only root can run this test.
+// Root creates files in the directory of another user. All these files must belong to that user: the store, its log,
+// the lock file, the reserve file, and the files of a restore. Only root can run this test.
 func TestFilesGetTheOwnerOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	const uid, gid = 61234, 61235

@@ -16,7 +16,7 @@ func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, er
 }
 
 // SavePairingRequest stores a request, which replaces an earlier request of the same person. SavePairingRequest fails
-// with chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people.
+// with chat.ErrManyRequests if other people already have the maximum number of valid requests for the endpoint.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		if t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, millis(k.At), millis(k.At.Add(-chat.PairingLife)), chat.MaxPairingRequests) == 0 {

@@ -17,19 +17,19 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// persistent repeats a call until it succeeds or fails with a permanent error, as the gateway does.
+// persistent repeats a call of the store until it succeeds or fails with a permanent error, as the gateway does.
 func persistent(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		if err == nil || errors.Is(err, chat.ErrFenced) || errors.Is(err, chat.ErrUnknown) || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond) // real time must pass, because the server is a real process
+		time.Sleep(10 * time.Millisecond) // wait in real time, because the server is a real process
 	}
 }
 
-// The test kills PostgreSQL with SIGKILL at random moments and restarts it. All acknowledged data must then be stored
-// exactly once, even the data of calls that were repeated because their outcome was unknown.
+// The test kills PostgreSQL with SIGKILL at random moments and restarts it. After each restart, the store must contain
+// all acknowledged data exactly once, even the data of calls that were repeated because their outcome was unknown.
 func TestPostgreSQLKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills = 8, 60, 5

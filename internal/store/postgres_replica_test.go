@@ -26,15 +26,15 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	})
 }
 
-// databaseCluster returns a cluster of processes that share a database. The cluster's function sleep moves all times
-// in the database into the past, so that no test has to wait.
+// databaseCluster returns a cluster of processes that share a database. The cluster's function sleep moves all times in
+// the database into the past, so that no test has to wait until time has passed.
 func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *cluster {
 	return &cluster{
 		T: t,
 		open: func(ctx context.Context) (shared, error) {
 			s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 			if err != nil {
-				return nil, err // a nil *Store in the interface would not be nil
+				return nil, err // return nil explicitly: a nil *Store in the interface would not be nil
 			}
 			t.Cleanup(func() { mustClose(t, s) })
 			return s, nil
@@ -67,7 +67,7 @@ func TestPostgreSQLClocks(t *testing.T) {
 	right, ahead := open(0), open(time.Minute)
 	near := func(what string, got, want time.Time) {
 		t.Helper()
-		if off := got.Sub(want).Abs(); off > 20*time.Second { // generous, so that the test does not fail on a slow machine
+		if off := got.Sub(want).Abs(); off > 20*time.Second { // generous, so that the test passes on a slow machine
 			t.Errorf("%s is off by %v", what, off)
 		}
 	}

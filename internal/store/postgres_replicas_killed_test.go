@@ -22,17 +22,17 @@ import (
 type worker struct {
 	*testing.T
 	store *postgres.Store
-	lost  *atomic.Int64 // number of lost leases
-	done  *atomic.Int64 // number of answered messages
+	lost  *atomic.Int64 // number of leases that the workers have lost
+	done  *atomic.Int64 // number of messages that the workers have answered
 }
 
-// work registers the process and answers messages until ctx ends. When the lease is lost, work registers the process
-// again.
+// work registers the worker's process and answers messages until ctx ends. When the process has lost its lease, work
+// registers it again.
 func (w worker) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		id, err := w.store.Register(ctx, w.self())
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // real time must pass, because the server is a real process
+			time.Sleep(10 * time.Millisecond) // wait in real time, because the server is a real process
 			continue
 		}
 		w.live(ctx, id)
@@ -52,7 +52,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	heard := make(chan chat.Signal, 1)
 	loops.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.store.Listen(ctx, func(s chat.Signal) { // if Listen fails, the ticker replaces the signals
+			_ = w.store.Listen(ctx, func(s chat.Signal) { // ignore the error: if Listen fails, the ticker replaces the signals
 				select {
 				case heard <- s:
 				default:
@@ -100,7 +100,8 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	}
 }
 
-// plan converts the work that a call of Take returned to functions that do this work, in order, for each chat.
+// plan converts the work that a call of Take has returned to functions that do this work. For each chat, plan returns
+// these functions in order.
 func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversation][]func() error {
 	plan := make(map[chat.Conversation][]func() error)
 	for _, t := range taken.Turns {
@@ -139,8 +140,8 @@ func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	return nil
 }
 
-// Three processes share a database server that is killed again and again. One of the processes is also replaced. Each
-// message must be answered once and in order, regardless of which process accepted it.
+// Three processes share a database server that is killed again and again. During the test, one of the processes is also
+// replaced by a new one. Each message must be answered once and in order, regardless of which process accepted it.
 func TestPostgreSQLReplicasKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills, replicas = 8, 40, 4, 3
@@ -175,7 +176,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 			c := private(chat.ChatID(fmt.Sprint(n)))
 			for i := range messages {
 				in := message(c, chat.MessageID(fmt.Sprintf("%d-%d", n, i)))
-				for at := 1; ; at++ { // if this replica refuses, try another one
+				for at := 1; ; at++ { // if this replica does not accept the message, try another one
 					_, err := stores[1+at%(replicas-1)].Accept(ctx, c, in)
 					if err == nil || ctx.Err() != nil {
 						break
@@ -198,7 +199,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 		server.Kill(t)
 		server.Restart(t)
 	}
-	ends[0]() // like a kill: the process ends without giving up its lease
+	ends[0]() // as after a kill, the process ends without giving up its lease
 	start(open())
 	talking.Wait()
 

@@ -27,7 +27,7 @@ func postgresOpener(dsn string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 		if err != nil {
-			return nil, err // a nil *Store in the interface would not be nil
+			return nil, err // return nil explicitly: a nil *Store in the interface would not be nil
 		}
 		return s, nil
 	}
@@ -70,7 +70,7 @@ func TestPostgreSQLModel(t *testing.T) {
 
 func TestPostgreSQLForOperators(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, true) // Check would report a server without syncs as a risk
+	server := pgtest.Start(t, true) // the server must sync, because Check would report a server without syncs as a risk
 	template := emptyDatabase(t, server)
 	runOperatorTests(t, func(t *testing.T) (*fixture, kept, *clock) {
 		t.Helper()
@@ -94,7 +94,7 @@ func TestPostgreSQLForOperators(t *testing.T) {
 	})
 }
 
-// The test copies an SQLite store into PostgreSQL. The copy must return the same data as the original.
+// The test copies an SQLite store into PostgreSQL. The copy must return the same data as the original store.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -132,7 +132,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, postgres.ErrNotEmpty) {
 		t.Errorf("a second copy: got %v, want %v", err, postgres.ErrNotEmpty)
 	}
-	// Data that is stored later must come after the copied data.
+	// Data that is stored after the copy must come after the copied data.
 	g := &fixture{T: t, Store: to}
 	g.ask("new", private("old"), "u", growth("new"))
 	for _, want := range []int{1, 1, 2, 0} {
@@ -167,7 +167,7 @@ func answers(f *fixture, s operable) map[string]string {
 	for _, i := range sessions {
 		session, entries, err := s.Transcript(ctx, i.Conversation)
 		for k := range entries {
-			entries[k].Turn = "" // ignore the turn: Copy invents one for an entry that has none
+			entries[k].Turn = "" // ignore the turn, because Copy invents a turn for an entry that has none
 		}
 		note("transcript of "+i.Conversation.String(), err, session, entries)
 	}
@@ -180,7 +180,7 @@ func answers(f *fixture, s operable) map[string]string {
 	moves, err := s.Moves(ctx)
 	note("moves", err, moves)
 	resume, err := s.Resume(ctx, "tg")
-	resume.Received = nil // only a store for several processes returns received messages
+	resume.Received = nil // ignore received messages, because only a store for several processes returns them
 	note("resume", err, resume)
 	facts, err := s.Facts(ctx, ada())
 	note("facts", err, facts)
@@ -206,7 +206,7 @@ func BenchmarkPostgreSQLRecord(b *testing.B) {
 }
 
 // benchmarkPostgres measures the function do, first in 1 conversation, then in 50 conversations at the same time. The
-// server syncs to the disk.
+// server of this benchmark syncs to the disk.
 func benchmarkPostgres(b *testing.B, do func(s *postgres.Store, n, i int) error) {
 	server := pgtest.Start(b, true)
 	_, dsn := server.Create(b, "")

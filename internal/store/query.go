@@ -4,8 +4,8 @@ package store
 
 // Queries about conversations.
 const (
-	// ensureConversation returns the conversation's id, and creates its row if that is missing. The UPDATE changes
-	// nothing, but without it SQLite would not return the id of an existing row.
+	// ensureConversation returns the conversation's id, and creates its row if that is missing. The UPDATE in this query
+	// changes nothing, but without it SQLite would not return the id of an existing row.
 	ensureConversation = `
 INSERT INTO conversation (endpoint, chat, thread) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, chat, thread) DO UPDATE SET thread = excluded.thread
@@ -30,9 +30,9 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id`
 
-	// findOwn returns the conversation if only one person used it. Only this person used a chat whose id is the
-	// person's id. The same holds for a chat in which nobody else asked anything, unless the chat is known to be a
-	// group.
+	// findOwn returns the conversation if only one person used it. If the id of a chat is a person's user id, only this
+	// person used the chat. Only one person used a chat, too, if nobody else asked anything in it, unless the chat is
+	// known to be a group.
 	findOwn = `
 SELECT c.id FROM conversation c
 WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
@@ -42,7 +42,7 @@ WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
     UNION ALL SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person <> ?))`
 )
 
-// Queries about the new ids of chats that moved.
+// This group contains queries about the new ids of chats that moved.
 const (
 	findMove = `SELECT new_chat FROM moved WHERE endpoint = ? AND old_chat = ?`
 
@@ -66,15 +66,15 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	moveTurns   = `UPDATE turn SET conversation = ? WHERE conversation = ?`
 	moveUsage   = `UPDATE usage SET conversation = ? WHERE conversation = ?`
 
-	// moveConsents copies approvals, except those that the target conversation already has. deleteConsents then
-	// deletes the old rows.
+	// moveConsents copies the permanent approvals of a conversation to another one, except those that the other
+	// conversation already has. deleteConsents then deletes the old rows.
 	moveConsents = `
 INSERT INTO consent (conversation, person, tool)
 SELECT ?, person, tool FROM consent WHERE conversation = ?
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns makes unfinished turns answer in the new chat. retargetTurns also removes the id of the asker's
-	// message, because in the new chat this id may belong to another message.
+	// retargetTurns changes unfinished turns so that they answer in the new chat. retargetTurns also removes the id of the
+	// asker's message, because in the new chat this id may belong to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = ?, reply_to = ''
 WHERE conversation = ? AND to_chat = ? AND state IN ('running', 'decided')`
@@ -93,7 +93,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, '', 0, 0, 0)
 ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction replaces the summary, unless the new one covers fewer entries.
+	// saveCompaction replaces the summary, unless the new summary covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, '', ?, ?, 1, ?)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = excluded.folded,
@@ -109,8 +109,8 @@ WHERE excluded.folded >= session.folded`
 
 	newestEntry = `SELECT COALESCE(MAX(id), 0) FROM entry`
 
-	// repeatEntries copies the entries that are not summarized, in their order, so that they get new ids.
-	// deleteRepeated deletes the rows with the old ids.
+	// repeatEntries copies the entries that no summary covers, in their order, so that they get new ids. deleteRepeated
+	// deletes the rows with the old ids.
 	repeatEntries = `
 INSERT INTO entry (conversation, turn, person, at, body)
 SELECT ?, turn, person, at, body FROM entry
@@ -135,14 +135,14 @@ WHERE e.entries > 0 OR s.folded > 0 OR s.model <> ''
 ORDER BY COALESCE(e.newest, 0) DESC, c.id DESC`
 )
 
-// Queries about the token usage of turns.
+// This group contains queries about the token usage of turns.
 const (
 	addUsage = `
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// One of the conditions usageOfConversation, usageOfEndpoint and usageOfPerson may be appended to sumUsage and
-	// lastUsage. newestUsage is appended to lastUsage at the very end.
+	// One of the conditions usageOfConversation, usageOfEndpoint and usageOfPerson may be appended to the queries sumUsage
+	// and lastUsage. The condition newestUsage is appended to lastUsage at the very end.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
@@ -164,7 +164,7 @@ WHERE u.at >= ? AND u.at < ? ORDER BY u.turn, u.id`
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
 )
 
-// Queries about responses of the API server.
+// This group contains queries about responses of the API server.
 const (
 	findEntry = `SELECT id FROM entry WHERE id = ? AND conversation = ?`
 
@@ -178,7 +178,8 @@ const (
 	sweepResponses    = `DELETE FROM response WHERE at < ? AND id = ?`
 )
 
-// Queries about permanent approvals of tools, and about facts that people asked the bot to remember.
+// This group contains queries about permanent approvals of tools, and about facts that people asked the bot to
+// remember.
 const (
 	saveConsent = `
 INSERT INTO consent (conversation, person, tool) VALUES (?, ?, ?)
@@ -202,7 +203,7 @@ RETURNING newest`
 	deleteFactNumbers = `DELETE FROM fact_number WHERE endpoint = ? AND person = ?`
 )
 
-// Queries about admitted people and pairing requests.
+// This group contains queries about admitted people and pairing requests.
 const (
 	listPairingRequests = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
 
@@ -223,7 +224,7 @@ ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by =
 	deleteAdmission = `DELETE FROM admitted WHERE endpoint = ? AND person = ?`
 )
 
-// Queries about rate-limit blocks.
+// This group contains queries about rate-limit blocks.
 const (
 	saveBlock = `
 INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -242,8 +243,9 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AN
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// The queries of a sweep. A query whose name begins with list returns expired rows, at most as many as its last
-// argument says. Below it is the query that deletes one of these rows, if the row is still expired.
+// This group contains the queries of a sweep. A query whose name begins with list returns expired rows, at most as many
+// as its last argument says. After each such query comes the query that deletes one of these rows, if the row is still
+// expired.
 const (
 	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
 	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`
@@ -261,7 +263,7 @@ const (
 	sweepSummaries    = `
 UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 AND at < ? AND conversation = ?`
 
-	// If a session has no summary, the time in its row is 0. So this query returns all sessions that have neither a
+	// If a session has no summary, the time in its row is 0. So listOverSessions returns all sessions that have neither a
 	// summary nor a chosen model.
 	listOverSessions = `SELECT conversation FROM session WHERE model = '' AND folded = 0 AND at < ? LIMIT ?`
 	sweepSessions    = `DELETE FROM session WHERE model = '' AND folded = 0 AND at < ? AND conversation = ?`
@@ -279,7 +281,7 @@ UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 
 	sweepBlocks = `DELETE FROM block WHERE until <= ?`
 )
 
-// Queries that count rows for `telex store check`.
+// This group contains queries that count rows for the command `telex store check`.
 const (
 	countConversations = `SELECT COUNT(*) FROM conversation`
 	countEntries       = `SELECT COUNT(*) FROM entry`

@@ -2,7 +2,7 @@ package store
 
 // This file contains the queries about received messages, and about the turns that answer them.
 
-// Queries about received messages.
+// This group contains queries about received messages.
 const (
 	acceptMessage = `
 INSERT INTO inbox (endpoint, origin, thread, message, conversation, state, body, attempts, accepted_at, done_at)
@@ -25,7 +25,7 @@ SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
 FROM part p JOIN turn t ON t.id = p.turn JOIN conversation c ON c.id = t.conversation
 WHERE c.endpoint = ? AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx LIMIT ?`
 
-	// findUnfinished returns the unfinished messages with an id, first those that belong to no turn.
+	// findUnfinished returns the unfinished messages with the given id, first those that belong to no turn.
 	findUnfinished = `
 SELECT id, state, accepted_at FROM inbox
 WHERE conversation = ? AND message = ? AND state <> 'done'
@@ -45,14 +45,15 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = ? AND state = 'running'`
 
-	// reviseMessage replaces a message by its edited version and returns its turn. reviseSteps deletes the turn's
-	// journal except for the usage. reviseParts deletes the source text of the turn's parts, but keeps the parts.
+	// reviseMessage replaces a message by its edited version and returns the turn to which the message belongs.
+	// reviseSteps deletes the turn's journal except for the usage. reviseParts deletes the source text of the turn's
+	// parts, but keeps the parts.
 	reviseMessage = `UPDATE inbox SET body = ? WHERE id = ? RETURNING turn`
 	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
 
-	// finishMessage deletes the content of a message. The id of the message stays, so that a repeated delivery of the
-	// message is recognized.
+	// finishMessage deletes the content of a message. finishMessage keeps the id of the message, so that the store
+	// recognizes the message if it is delivered again.
 	finishMessage  = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE id = ?`
 	finishMessages = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE turn = ? AND state = 'running'`
 
@@ -64,7 +65,7 @@ SELECT i.id, i.body FROM inbox i JOIN conversation c ON c.id = i.conversation
 WHERE c.endpoint = ? AND i.state = 'pending' ORDER BY i.id`
 )
 
-// Queries about turns and the parts of their replies.
+// This group contains queries about turns and the parts of their replies.
 const (
 	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = ?`
 
@@ -88,8 +89,8 @@ UPDATE turn SET fenced = 1 WHERE conversation = ? AND person IN (?, '') AND stat
 	// read has changed.
 	outdateTurns = `UPDATE turn SET stale = 1 WHERE conversation = ? AND state IN ('running', 'decided')`
 
-	// outdateChats marks the turns of two chats that are merged as stale, because a summary of one chat does not cover
-	// the other.
+	// When two chats are merged, outdateChats marks their turns as stale, because a summary of one chat does not cover the
+	// other.
 	outdateChats = `
 UPDATE turn SET stale = 1
 WHERE state IN ('running', 'decided')

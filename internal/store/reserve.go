@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// reserveSize is the size of the reserve file in bytes. The space is enough to finish many simultaneous answers,
+// reserveSize is the size of the reserve file in bytes. This space is enough to finish many simultaneous answers,
 // because SQLite reuses the space of the write-ahead log.
 const reserveSize = 8 << 20
 
-// keepEvery is the time between two attempts to create the reserve file again. On a full disk, each attempt fills the
-// space that is left and delays all writers.
+// keepEvery is the time between two attempts to create the reserve file again. On a full disk, each attempt to create
+// the file fills the space that is left and delays all writers.
 const keepEvery = 5 * time.Second
 
-// reserve manages the reserve file, which only occupies disk space. When the disk is full, the store deletes the file,
-// so that running turns can end in the freed space. Until it can create the file again, the store refuses new
-// messages. Without the reserve, the store could not record an answer that people have already seen, and would send it
-// again after a restart. Only the function that opens the store and then the writer's goroutine use a reserve, so it
-// needs no lock.
+// reserve manages the reserve file, which only occupies disk space. When the disk is full, the store deletes the
+// reserve file, so that running turns can end in the freed space. Until the store can create the reserve file again, it
+// refuses new messages. Without the freed space, the store could not record an answer that people have already seen,
+// and telex would send the answer again after a restart. Only two functions use a reserve, one after the other, so a
+// reserve needs no lock: the function that opens the store, and then the writer's goroutine.
 type reserve struct {
 	name    string
 	log     *slog.Logger
 	now     func() time.Time
 	exists  bool
-	missing error     // why the file is missing
-	tried   time.Time // when the file was deleted, or when creating it failed
-	short   bool      // since the last accepted message, a message was refused or the file was deleted
+	missing error     // why the reserve file is missing
+	tried   time.Time // when the reserve file was deleted, or when creating it failed
+	short   bool      // since the last accepted message, the store has refused a message or deleted the reserve file
 }
 
 // newReserve returns the reserve of the store at path. The reserve file may be missing.
@@ -41,8 +41,8 @@ func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	return r
 }
 
-// release deletes the reserve file after a call has failed because the disk is full. full is the error of that call.
-// release reports whether it has freed space.
+// release deletes the reserve file after a call has failed because the disk is full. The parameter full is the error of
+// this call. release reports whether it has freed space.
 func (r *reserve) release(full error) bool {
 	if !r.exists {
 		return false
@@ -57,14 +57,14 @@ func (r *reserve) release(full error) bool {
 	return true
 }
 
-// keep creates the reserve file if it is missing. keep returns an error if the disk has no space for the file. For
-// keepEvery after the file was deleted or could not be created, keep does not try to create it, and returns the last
-// error.
+// keep creates the reserve file if the file is missing. keep returns an error if the disk has no space for the file.
+// For the time keepEvery after the file was deleted or could not be created, keep does not try to create it, and
+// returns the last error.
 func (r *reserve) keep() error {
 	switch {
 	case r.exists:
 		return nil
-	case r.missing == nil, r.now().Sub(r.tried).Abs() >= keepEvery: // Abs, because the clock may have been set back
+	case r.missing == nil, r.now().Sub(r.tried).Abs() >= keepEvery: // Abs, because somebody may have set the clock back
 		r.missing = r.write()
 		r.tried = r.now()
 	}
@@ -76,8 +76,8 @@ func (r *reserve) keep() error {
 	return nil
 }
 
-// record is called after a message was accepted (taken), or refused because the disk is full. The caller logs each
-// refusal. record logs when a message is accepted again after a refusal.
+// The store calls record after it has accepted a message (taken), or refused a message because the disk is full. The
+// caller itself logs each refused message. record logs when a message is accepted again after a refusal.
 func (r *reserve) record(taken, full bool) {
 	if taken && r.short {
 		r.log.Info("the disk has space again; new messages are accepted")
@@ -85,7 +85,8 @@ func (r *reserve) record(taken, full bool) {
 	r.short = full || r.short && !taken
 }
 
-// write fills the reserve file with bytes that no file system can compress. If writing fails, write deletes the file.
+// write fills the reserve file with bytes that no file system can compress. If writing fails, write deletes the reserve
+// file.
 func (r *reserve) write() error {
 	f, err := os.OpenFile(r.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {

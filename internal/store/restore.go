@@ -14,9 +14,9 @@ import (
 // keptTimeFormat is the format of the time in the name under which Restore keeps the previous store.
 const keptTimeFormat = "20060102T150405Z"
 
-// Restored describes a finished restore.
+// Restored describes what Restore has done.
 type Restored struct {
-	Path string // path of the store
+	Path string // path of the restored store
 	Kept string // path at which the previous store is kept; empty: there was no previous store
 }
 
@@ -59,7 +59,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	}
 	r, err := OpenReadOnly(ctx, Options{Path: file, Log: log})
 	switch {
-	case errors.Is(err, ErrCorrupt): // leave out err, whose remedy is only right for a damaged store
+	case errors.Is(err, ErrCorrupt): // leave out err, whose remedy is not right for a damaged backup
 		return fmt.Errorf("check backup: %s is %w: use another backup", file, ErrCorrupt)
 	case err != nil:
 		return fmt.Errorf("check backup: %w", err)
@@ -91,7 +91,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	case !errors.Is(err, fs.ErrNotExist):
 		return Restored{}, errors.Join(err, remove(name))
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // files of the old store; keep has kept the ones that matter
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // delete the old store's files; keep has kept those that matter
 		if err := remove(r.path + suffix); err != nil {
 			return Restored{}, err
 		}
@@ -102,9 +102,9 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	return done, syncDir(filepath.Dir(r.path))
 }
 
-// keep gives the old store a second name, under which it stays. keep first moves the write-ahead log into the database
-// file. If moving the log fails, for example because of damage, keep also gives the log a second name, so that SQLite
-// finds the log beside the kept file.
+// keep gives the old store a second name, under which Restore keeps it. keep first moves the write-ahead log into the
+// database file. If moving the log fails, for example because of damage, keep also gives the log a second name, so that
+// SQLite finds the log beside the kept database file.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))
@@ -143,8 +143,8 @@ func (r *Reader) closeLog(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// copyFile copies a file to a new name and syncs the copy. The copy gets the same owner as its directory. copyFile
-// replaces a file that an interrupted copy left under the new name.
+// copyFile copies a file to a new name and syncs the copy. The copy gets the same owner as its directory. If an
+// interrupted copy has left a file under the new name, copyFile replaces this file.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

@@ -28,7 +28,7 @@ func restoreAt() store.Options {
 }
 
 // Restore must replace the store by the backup, and keep the replaced store with the content of its write-ahead log. A
-// second restore must not overwrite the kept store.
+// second restore must not overwrite the store that the first restore has kept.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t), t.TempDir()

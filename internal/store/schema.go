@@ -7,15 +7,15 @@ import (
 	"log/slog"
 )
 
-// missingElements describes the tables, columns and indexes that the migrations up to version create but that db
-// lacks.
+// missingElements describes the tables, columns and indexes that the migrations up to the given version create, but
+// that the database db lacks.
 func missingElements(ctx context.Context, db *sql.DB, version int64) (problems []string, err error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, fresh.Close()) }()
-	fresh.SetMaxOpenConns(1) // each connection has its own in-memory database
+	fresh.SetMaxOpenConns(1) // only one connection, because each connection has an in-memory database of its own
 	if err := migrateTo(ctx, fresh, slog.New(slog.DiscardHandler), version); err != nil {
 		return nil, err
 	}

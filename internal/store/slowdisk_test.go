@@ -12,21 +12,21 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// slowDisk replaces the part of SQLite that accesses files (its VFS), so that syncing files in certain directories
-// takes longer. https://www.sqlite.org/vfs.html
+// slowDisk replaces the part of SQLite that accesses files (its VFS), so that syncing files takes longer in directories
+// that a test chooses. https://www.sqlite.org/vfs.html
 type slowDisk struct {
 	open uintptr // SQLite's own xOpen
 
 	mu     sync.Mutex
 	dirs   map[string]*slowDir
-	files  map[uintptr]slowFile // the key is SQLite's file handle
+	files  map[uintptr]slowFile // the open files in slow directories; the key is SQLite's file handle
 	tables map[uintptr]uintptr  // maps each of SQLite's method tables for files to its slow version
 }
 
 // slowFile is an open file in a slow directory.
 type slowFile struct {
 	dir  *slowDir
-	sync uintptr // SQLite's own xSync for the file
+	sync uintptr // SQLite's own function xSync for this file
 }
 
 // slowDir is a directory in which syncing a file takes a long time.
@@ -67,11 +67,11 @@ func installDisk() error {
 }
 
 // pointer converts an address in SQLite's memory to a pointer. The conversion is safe because Go's garbage collector
-// does not manage this memory.
+// does not manage SQLite's memory.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
-// address returns the address under which SQLite can call f. The SQLite in these tests is C code that was translated
-// to Go.
+// address returns the address under which SQLite can call the function f. The SQLite in these tests is C code that was
+// translated to Go.
 func address(f any) uintptr {
 	type iface [2]uintptr
 	return (*iface)(unsafe.Pointer(&f))[1]
@@ -83,7 +83,7 @@ func openSlowly(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr
 	rc := open(tls, vfs, name, file, flags, out)
 	slowed.mu.Lock()
 	defer slowed.mu.Unlock()
-	delete(slowed.files, file) // an earlier file may have had the same handle
+	delete(slowed.files, file) // delete the entry of an earlier file with the same handle, if there is one
 	if rc != sqlite3.SQLITE_OK || name == 0 {
 		return rc
 	}
@@ -116,7 +116,7 @@ func syncSlowly(tls *libc.TLS, file uintptr, flags int32) int32 {
 	return rc
 }
 
-// slowDirOf makes each sync of a file in a directory take the given time.
+// slowDirOf makes each sync of a file in the directory dir take the given time.
 func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(dir)
@@ -131,7 +131,7 @@ func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
 }
 
 func (d *slowDir) wait(began time.Time) {
-	time.Sleep(time.Until(began.Add(d.takes))) // imitates a slow disk
+	time.Sleep(time.Until(began.Add(d.takes))) // wait, to imitate a slow disk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done = append(d.done, span{began, time.Now()})
@@ -142,7 +142,7 @@ func (d *slowDir) beside(call span) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	rest, at := call.to.Sub(call.from), call.from
-	for _, s := range d.done { // ordered by when the syncs ended
+	for _, s := range d.done { // the syncs are ordered by when they ended
 		from, to := later(s.from, at), s.to
 		if call.to.Before(to) {
 			to = call.to

@@ -22,8 +22,8 @@ const (
 	applicationID = 0x74656c78
 	// readers is the maximum number of concurrent checks and backups.
 	readers = 4
-	// busyTimeout is how long a write waits while another process holds SQLite's lock. Only a backup or a check in
-	// another process can hold this lock.
+	// busyTimeout is how long a write waits while another process holds SQLite's lock. Only a backup or a check in another
+	// process can hold SQLite's lock.
 	busyTimeout = "busy_timeout(10000)"
 	// fullSync makes SQLite sync the write-ahead log at each commit, and the file at each checkpoint.
 	fullSync = "synchronous(FULL)"
@@ -37,15 +37,15 @@ const (
 // The data source name sets every pragma, so that the pragmas apply to each connection of the pool. With
 // synchronous=FULL, SQLite syncs the log at each commit, so acknowledged messages survive a power loss. With
 // synchronous=NORMAL, the last commits could be lost (https://www.sqlite.org/pragma.html#pragma_synchronous), and the
-// platform would not send those messages again. The sync takes nearly all the time of a write; see the benchmark.
-// secure_delete overwrites deleted data, even on freed pages, because /forget must really erase the data.
+// platform would not send those messages again. The sync takes nearly all the time of a write; see the benchmarks of
+// this package. secure_delete overwrites deleted data, even on freed pages, because /forget must really erase the data.
 func openWriter(path, journal string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw",
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
 }
 
 // openCheckpointer returns a pool of one connection, which moves the write-ahead log into the file. If another
-// connection holds a lock, a call on this connection fails at once.
+// connection holds a lock, a call on the checkpointer's connection fails at once.
 func openCheckpointer(path string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
 }
@@ -73,7 +73,7 @@ func openPool(n int, name string) (*sql.DB, error) {
 func address(path, mode string, pragmas ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // the path begins with a drive letter (Windows)
+		path = "/" + path // on Windows, the path begins with a drive letter
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"mode": {mode}, "_txlock": {"immediate"}, "_pragma": pragmas, "_dqs": {"0"}, "_error_rc": {"1"},
@@ -116,19 +116,19 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// unwritable reports whether err means that this user may not write to the file or the directory.
+// unwritable reports whether the error err means that this user may not write to the file or the directory.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// full reports whether a full disk caused err.
+// full reports whether a full disk caused the error err.
 func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
 // isFull reports whether a call failed because the disk is full. SQLite sometimes reports a full disk as a read or
-// write error. SQLite does so if the index of the write-ahead log or a temporary file can't grow, or if the operating
-// system detects the full disk only during a sync.
+// write error. SQLite reports a full disk in this way if the index of the write-ahead log or a temporary file can't
+// grow, or if the operating system detects the full disk only during a sync.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:
@@ -139,7 +139,7 @@ func isFull(dir string, kind int, err error) bool {
 	return outOfSpace(err)
 }
 
-// sqliteCode returns SQLite's extended result code for err, or 0 if err is not from SQLite.
+// sqliteCode returns SQLite's extended result code for the error err, or 0 if err is not from SQLite.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code()
@@ -147,8 +147,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// check runs one of SQLite's own checks and returns the problems that it found. quick_check reads every page.
-// integrity_check also compares tables with their indexes.
+// check runs one of SQLite's own checks and returns the problems that the check has found. quick_check reads every
+// page. integrity_check also compares tables with their indexes.
 func check(ctx context.Context, db *sql.DB, how string) (problems []string, err error) {
 	t := &tx{on: db, ctx: ctx}
 	for line := range each(t, value[string], "PRAGMA "+how+"(20)") {

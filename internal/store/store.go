@@ -12,11 +12,12 @@ import (
 
 // Options configures the store.
 type Options struct {
-	Path string           // the database file; its directory is created with mode 0700 if it is missing
+	Path string           // path of the database file; its directory is created with mode 0700 if it is missing
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // nil: time.Now
-	// Observe is called after each transaction with its kind and its duration, including the time it waited. The kinds
-	// are read, write, accept (storing a received message) and erase. Observe must not block. Observe may be nil.
+	// Observe is called after each transaction with the transaction's kind and duration. The duration includes the time
+	// for which the transaction waited. The kinds of transactions are read, write, accept (storing a received message) and
+	// erase. Observe must not block. Observe may be nil.
 	Observe func(kind string, took time.Duration)
 }
 
@@ -40,9 +41,9 @@ type Reader struct {
 	views    *views // goroutines that read for an open Store; nil: OpenReadOnly opened the Reader, which uses the pool read
 }
 
-// Open opens the store. Open creates a missing store and migrates an older schema. The error of Open may wrap
-// ErrLocked, ErrNewer, ErrForeign, ErrCorrupt or ErrFull. Open checks the file for damage, so it takes longer for a
-// larger file.
+// Open opens the store. If the store does not exist, Open creates it. If its schema is older, Open migrates it. The
+// error of Open may wrap ErrLocked, ErrNewer, ErrForeign, ErrCorrupt or ErrFull. Open checks the file for damage, so it
+// takes longer for a larger file.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -57,8 +58,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // OpenReadOnly opens a store in order to check it or to copy it. OpenReadOnly takes no lock, so a daemon may use the
-// store at the same time. OpenReadOnly does not migrate an older schema. The file must exist. OpenReadOnly creates no
-// file beside it.
+// store at the same time. OpenReadOnly does not migrate an older schema. The file of the store must exist. OpenReadOnly
+// creates no file beside the store's file.
 func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.view(ctx, "ping store", nothing)
 }
 
-// Close waits for running calls and closes the store. The data of all earlier calls is already on disk.
+// Close waits for running calls and closes the store. The data of all earlier calls is on disk even without Close.
 func (s *Store) Close() error {
 	err := s.Reader.Close() // before the writer: when the writer's connection closes last, SQLite moves the log into the file
 	if s.by != nil {

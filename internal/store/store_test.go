@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// The store must delete texts that it no longer needs. Only the history may keep texts.
+// The store must delete texts that it no longer needs. Only the history may keep texts for longer.
 func TestTextsAreRemoved(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -115,7 +115,7 @@ func TestBackupIsAStore(t *testing.T) {
 }
 
 // Backup must not overwrite a file. Only the file's owner may be able to read the copy. If the backup fails, Backup
-// must delete the copy.
+// must delete the incomplete copy.
 func TestBackupBesideOthers(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -159,7 +159,8 @@ func TestCancelledContext(t *testing.T) {
 	f.waits()
 }
 
-// Calls that wait for the disk must share one sync. A call that fails or is canceled must not affect the others.
+// Calls that wait for the disk must share one sync. A call that fails or is canceled must not affect the other calls of
+// the same sync.
 func TestCallsThatWaitShareASync(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +208,8 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 	})
 }
 
-// One call makes the transaction fail that it shares with other calls. The other calls must succeed nevertheless.
+// The store runs several calls in one transaction, and one of them makes this transaction fail. The other calls must
+// succeed nevertheless.
 func TestBrokenCallAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)

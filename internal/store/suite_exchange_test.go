@@ -14,7 +14,7 @@ type exchanges interface {
 	DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error)
 }
 
-// exchanges returns the store with its methods for the API server.
+// exchanges returns the fixture's store with its methods for the API server.
 func (f *fixture) exchanges() exchanges {
 	x, ok := f.Store.(exchanges)
 	if !ok {
@@ -42,7 +42,7 @@ func testExchanges(f *fixture) {
 	newest := entries[1].ID
 	save("b", newest, "three")
 	f.keeps(c, "", "a laptop: one", "a laptop: two", "b laptop: three")
-	// The history is erased while a turn runs. The store must not store the turn's entries, but must count its usage.
+	// The history is erased while a turn runs. The store must not store this turn's entries, but must count its usage.
 	f.must(f.Forget(f.Context(), c))
 	save("c", newest, "four")
 	f.keeps(c, "")

@@ -60,8 +60,8 @@ func testParts(f *fixture) {
 	}
 }
 
-// A person edits a message, once while it waits and once while a turn answers it. The turn's steps and the source of
-// its parts are based on the old text, so Revise must delete them.
+// A person edits a message, once while it waits and once while a turn answers it. The steps of the answering turn and
+// the source of its parts are based on the old text, so Revise must delete them.
 func testRevise(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -114,7 +114,7 @@ func testBlocks(f *fixture) {
 	}
 	save("tg", chat.ScopeChat, "1", "", time.Second)
 	save("tg", chat.ScopeChat, "1", "", time.Minute)
-	save("tg", chat.ScopeChat, "1", "", time.Second) // must not shorten the block
+	save("tg", chat.ScopeChat, "1", "", time.Second) // must not shorten the block, which ends later
 	save("tg", chat.ScopeMessage, "1", "7", time.Second)
 	save("tg", chat.ScopeEndpoint, "", "", time.Hour)
 	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Ops: chat.OpTyping, Until: now.Add(time.Minute)}))
@@ -141,7 +141,8 @@ func testBlocks(f *fixture) {
 	}
 }
 
-// If a caller changes the arguments or the results of a call after the call, this must not change the stored data.
+// If a caller changes the arguments or the results of a call after the call has returned, this must not change the
+// stored data.
 func testCopies(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.accept(c, "1")

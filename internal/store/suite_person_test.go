@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// plainSteps returns journal steps in which an empty body and a missing body look the same.
+// plainSteps returns journal steps. In the result, an empty body and a missing body look the same.
 func plainSteps(steps []chat.Step) (list []chat.Step) {
 	for _, s := range steps {
 		if len(s.Body) == 0 {
@@ -22,7 +22,7 @@ func plainSteps(steps []chat.Step) (list []chat.Step) {
 	return list
 }
 
-// notes checks that the journal of the only unfinished turn contains these steps.
+// notes checks that the journal of the only unfinished turn contains exactly the given steps.
 func (f *fixture) notes(want ...chat.Step) {
 	f.Helper()
 	if got := plainSteps(f.unfinished().Steps); !reflect.DeepEqual(got, want) {
@@ -108,7 +108,7 @@ func testNotesFenced(f *fixture) {
 	f.fails(f.Note(ctx, "2"))
 	used := step(chat.StepUsage, "", "tokens")
 	f.fails(f.Note(ctx, "2", used, said))
-	f.must(f.Note(ctx, "2", used)) // usage must be accepted even now
+	f.must(f.Note(ctx, "2", used)) // a fenced turn must still be able to note usage
 	f.notes(said, said, used)
 	f.must(f.End(ctx, "2", chat.Growth{}))
 }
@@ -145,7 +145,7 @@ func testConsents(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	thread := chat.Conversation{Endpoint: "tg", Chat: "1", Thread: "t"}
 	f.consents(c)
-	for range 2 { // a caller repeats a call if its outcome is unknown
+	for range 2 { // call twice, because a caller repeats a call whose outcome is unknown
 		f.must(f.Consent(ctx, c, "ada", "buy"))
 	}
 	f.must(f.Consent(ctx, c, "eve", "sell"))
@@ -160,8 +160,8 @@ func testConsents(f *fixture) {
 	if may, err := f.Consented(ctx, c, "ada", "Buy"); may || err != nil {
 		f.Errorf("got %v, %v, want no other tool", may, err)
 	}
-	// A permanent approval must not expire. The sweep must not delete its conversation, even if nothing else is stored
-	// there.
+	// A permanent approval must not expire. The sweep must not delete the conversation of this approval, even if nothing
+	// else is stored in the conversation.
 	time.Sleep(1000 * 24 * time.Hour)
 	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)
@@ -205,7 +205,7 @@ func testConsentsMove(f *fixture) {
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.reopen()
 	f.consents(supergroup(), "ada", "eve")
-	f.consents(group(), "ada", "eve") // the old id must refer to the new chat
+	f.consents(group(), "ada", "eve") // the old chat id must refer to the new chat
 	thread.Chat = "-1001"
 	f.consents(thread, "eve")
 	f.must(f.Consent(ctx, group(), "", "buy"))
@@ -214,7 +214,7 @@ func testConsentsMove(f *fixture) {
 	f.consents(thread, "eve")
 }
 
-// knows checks that the store has exactly these facts of a person. Each fact is given as "ID text".
+// knows checks that the store has exactly these facts of a person. Each fact in want is given as "ID text".
 func (f *fixture) knows(p chat.Person, want ...string) {
 	f.Helper()
 	facts, err := f.Facts(f.Context(), p)
@@ -240,8 +240,8 @@ func (f *fixture) rememberAll(p chat.Person, texts ...string) {
 	}
 }
 
-// Somebody adds the same fact again, also with other upper-case and lower-case letters. The store must contain it only
-// once. The limit for the facts of a person must also hold if several calls add facts at the same time.
+// Somebody adds the same fact again, sometimes with other upper-case and lower-case letters. The store must contain
+// this fact only once. The limit for the facts of a person must also hold if several calls add facts at the same time.
 func testFactsOnce(f *fixture) {
 	ctx := f.Context()
 	remembers := func(text string, want chat.Remembered) {
@@ -255,7 +255,7 @@ func testFactsOnce(f *fixture) {
 	tides := chat.Fact{ID: "1", Text: "Likes TIDES and Ümläute"}
 	remembers(tides.Text, chat.Remembered{Fact: tides})
 	remembers("likes tides and ÜMLÄUTE", chat.Remembered{Fact: tides, Known: true})
-	f.rememberAll(eve(), tides.Text) // the facts of another person must not count
+	f.rememberAll(eve(), tides.Text) // the facts of another person must not count for the limit
 	f.rememberAll(ada(), "b", "c")
 	remembers("d", chat.Remembered{Full: true})
 	remembers(tides.Text, chat.Remembered{Fact: tides, Known: true})
@@ -269,8 +269,8 @@ func testFactsOnce(f *fixture) {
 	f.rememberAtOnce(f.Store)
 }
 
-// rememberAtOnce makes several stores add the same facts at the same time, more facts than a person may have. The
-// stores must contain each fact only once, and no more facts than the limit.
+// rememberAtOnce makes several stores add the same facts at the same time, more facts than a person may have.
+// Afterwards, the stores must contain each fact only once, and no more facts than the limit.
 func (f *fixture) rememberAtOnce(stores ...gateway.Facts) {
 	f.Helper()
 	const most, told = 4, 6
@@ -343,7 +343,7 @@ func testFacts(f *fixture) {
 func testFactNumbers(f *fixture) {
 	ctx := f.Context()
 	f.rememberAll(ada(), "a", "b")
-	_, err := f.ForgetFact(ctx, ada(), "2") // the newest fact; its id must not be used again
+	_, err := f.ForgetFact(ctx, ada(), "2") // this is the newest fact; its id must not be used again
 	f.must(err)
 	f.reopen()
 	f.rememberAll(ada(), "c")
@@ -360,7 +360,7 @@ func testFactNumbers(f *fixture) {
 	f.rememberAll(ada(), "d")
 	f.knows(ada(), "4 d")
 	var want []string
-	for i := range 12 { // enough facts to show that ids are ordered as numbers, not as text
+	for i := range 12 { // more than nine facts, to show that ids are ordered as numbers, not as text
 		f.rememberAll(eve(), fmt.Sprint("x", i))
 		want = append(want, fmt.Sprint(i+1, " x", i))
 	}

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// personal makes all writes that need a lease but concern no conversation, and returns their errors. If the store
-// accepts these writes, each of them changes something.
+// personal makes all writes that need a lease but concern no conversation, and returns the error of each write. If the
+// store accepts one of these writes, the write changes something.
 func personal(p *process) map[string]error {
 	ctx := p.Context()
 	stranger := chat.Person{Endpoint: "tg", User: "stranger"}

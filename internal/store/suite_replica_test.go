@@ -42,7 +42,8 @@ func TestMemoryReplicas(t *testing.T) {
 	})
 }
 
-// replicaSuite runs the tests for stores that several processes can share. place calls run with an empty store.
+// replicaSuite runs the tests for stores that several processes can share. The function place calls the function run
+// with an empty store.
 func replicaSuite(t *testing.T, place func(t *testing.T, run func(*cluster))) {
 	for _, test := range []struct {
 		name string
@@ -82,7 +83,7 @@ type process struct {
 	call int64
 }
 
-// process opens the store once more, as another process would, and registers this process as a replica.
+// process opens the store once more, as another process would, and registers the result as a replica.
 func (c *cluster) process(endpoints ...chat.EndpointID) *process {
 	c.Helper()
 	s, err := c.open(c.Context())
@@ -126,7 +127,7 @@ func (p *process) taken(orphans int) chat.Taken {
 	return taken
 }
 
-// takes calls Take, and checks that it returns exactly these messages and turns.
+// takes calls Take, and checks that the process gets exactly these messages and turns.
 func (p *process) takes(messages, turns []string) {
 	p.Helper()
 	if m, t := p.take(); !slices.Equal(m, messages) || !slices.Equal(t, turns) {
@@ -143,8 +144,8 @@ func (p *process) receives(want bool) {
 	}
 }
 
-// hears starts listening for signals. The function that hears returns waits for signals and returns those that arrived
-// since its last call.
+// hears makes the process start to listen for signals. The function that hears returns waits for signals and returns
+// those that have arrived since its last call.
 func (p *process) hears() func() chat.Signal {
 	p.Helper()
 	heard := make(chan chat.Signal, 100)
@@ -161,7 +162,7 @@ func (p *process) hears() func() chat.Signal {
 		}
 	})
 	return func() (all chat.Signal) {
-		for wait := time.Second; ; wait = 50 * time.Millisecond { // a signal may arrive some time after the commit
+		for wait := time.Second; ; wait = 50 * time.Millisecond { // wait, because a signal may arrive some time after the commit
 			select {
 			case s := <-heard:
 				all |= s
@@ -238,7 +239,7 @@ func testReplicaChats(c *cluster) {
 		a.accept(private(id), "m"+chat.MessageID(id))
 	}
 	b.takes([]string{"m5", "m6", "m7"}, nil)
-	a.accept(private(chat.ChatID(mine[0][1:])), "more") // a still owns this chat, although it is leaving
+	a.accept(private(chat.ChatID(mine[0][1:])), "more") // process a still owns this chat, although a is leaving
 	a.takes([]string{"more"}, nil)
 }
 
@@ -247,7 +248,7 @@ func testReplicaTake(c *cluster) {
 	to := private("1")
 	a.accept(to, "1", "2")
 	a.call = 1
-	for range 2 { // call again, as if the response was lost
+	for range 2 { // call again, as if the response to the first call was lost
 		if got := a.taken(0); len(got.Messages) != 2 || got.Messages[0].Message.ID != "1" || got.Messages[1].Message.ID != "2" || got.Messages[0].Conversation != to {
 			c.Fatalf("got %+v", got)
 		}
@@ -255,7 +256,7 @@ func testReplicaTake(c *cluster) {
 	a.takes(nil, nil)
 	a.accept(to, "3")
 	a.begin("t", to, "1")
-	a.takes([]string{"3"}, nil) // not the turn, which this process began itself
+	a.takes([]string{"3"}, nil) // Take must not return the turn, which this process itself has begun
 	a.must(a.Release(a.Context(), "t"))
 	a.takes(nil, nil)
 	if pending, err := a.Pending(a.Context()); err != nil || len(pending) != 3 {
@@ -271,7 +272,7 @@ func testReplicaOrphans(c *cluster) {
 	a.begin("t", to, "1")
 	a.must(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")))
 	a.must(a.Record(a.Context(), "t", chat.Part{State: chat.PartStands, Ref: chat.MessageRef{ID: "9"}, Key: "t-0", Text: "x"}))
-	b.accept(waits, "2") // b becomes the owner, because a already owns a chat
+	b.accept(waits, "2") // process b becomes the owner, because process a already owns a chat
 	b.takes([]string{"2"}, nil)
 	for range 2 {
 		c.sleep(chat.LeaseTime - time.Second)
@@ -281,7 +282,7 @@ func testReplicaOrphans(c *cluster) {
 	if got := b.taken(0); len(got.Turns) > 0 {
 		c.Fatalf("took %+v without room for orphans", got)
 	}
-	for range 2 { // call again, as if the response was lost
+	for range 2 { // call again, as if the response to the first call was lost
 		got := b.taken(1)
 		if len(got.Turns) != 1 || len(got.Messages) > 0 || !reflect.DeepEqual(got.Chats, []chat.Conversation{to}) {
 			c.Fatalf("got %+v", got)
@@ -292,12 +293,12 @@ func testReplicaOrphans(c *cluster) {
 	}
 	b.takes(nil, nil)
 	b.must(b.Release(b.Context(), "t"))
-	b.takes(nil, nil) // b already got this message, as part of the turn
+	b.takes(nil, nil) // process b has already got this message, as a part of the turn
 	b.waits("tg:1/1", "tg:2/2")
 }
 
-// writes makes all writes that only the owner of a conversation's chat may make, and returns their errors. The
-// conversation must have the unfinished turn t and the waiting message 2.
+// writes makes all writes that only the owner of a conversation's chat may make, and returns the error of each write.
+// In the conversation, there must be the unfinished turn t and the waiting message 2.
 func writes(p *process, to chat.Conversation) map[string]error {
 	ctx := p.Context()
 	out := map[string]error{
@@ -376,7 +377,7 @@ func testReplicaFree(c *cluster) {
 	}
 	b.accept(to, "2")
 	b.takes([]string{"2"}, nil)
-	a.must(a.Free(a.Context(), true, to)) // must change nothing, because a does not own the chat
+	a.must(a.Free(a.Context(), true, to)) // must change nothing, because process a does not own the chat
 	b.begin("u", to, "2")
 	b.must(b.Free(b.Context(), true, to))
 	a.call++
@@ -412,7 +413,7 @@ func testReplicaForward(c *cluster) {
 	a.must(a.Drop(a.Context(), to, "1"))
 	forward(true)
 	a.waits("tg:1/2")
-	for range 2 { // a's lease ends, so b must get the messages
+	for range 2 { // the lease of process a ends, so process b must get the messages
 		c.sleep(chat.LeaseTime - time.Second)
 		b.renew()
 	}
@@ -456,7 +457,7 @@ func testReplicaReceive(c *cluster) {
 	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // the next receiver needs them for its search
 		c.Fatalf("got %+v", got)
 	}
-	b.must(b.Yield(b.Context(), "tg")) // must change nothing, because b is not the receiver
+	b.must(b.Yield(b.Context(), "tg")) // must change nothing, because process b is not the receiver
 	b.receives(false)
 	ofB := b.hears()
 	a.must(a.Yield(a.Context(), "tg"))
@@ -528,7 +529,7 @@ func testReplicaSignals(c *cluster) {
 	}
 }
 
-// Many people send pairing requests to different replicas at the same time. The number of waiting requests must not
+// Many people send pairing requests to different replicas at the same time. The number of valid requests must not
 // exceed the endpoint's limit.
 func testReplicaPairing(c *cluster) {
 	replicas := []*process{c.process("tg"), c.process("tg"), c.process("tg")}
@@ -603,15 +604,15 @@ func testReplicaMove(c *cluster) {
 	b.is(b.Note(b.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
 	b.accept(moved, "5")
 	a.takes([]string{"5"}, nil)
-	b.accept(private("3"), "3") // b becomes the owner of chat 3
+	b.accept(private("3"), "3") // process b becomes the owner of chat 3
 	b.takes([]string{"3"}, nil)
 	b.must(b.Move(b.Context(), "tg", "2", "3"))
 	b.takes([]string{"5"}, []string{"t"})
 	a.is(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
 }
 
-// Different replicas answer the same person. The store must count the person's turns within a minute across all
-// replicas.
+// Different replicas answer messages of the same person. The store must count the person's turns of the last minute,
+// whichever replica runs them.
 func testReplicaTurns(c *cluster) {
 	a, b := c.process(), c.process()
 	ann, ben := chat.Person{Endpoint: "tg", User: "ann"}, chat.Person{Endpoint: "tg", User: "ben"}
@@ -644,7 +645,7 @@ func testReplicaTurns(c *cluster) {
 		c.Errorf("%d of 20 turns at once were counted, want 7", n)
 	}
 	c.sleep(time.Minute)
-	for _, p := range []*process{a, b} { // register both again, because their leases have ended
+	for _, p := range []*process{a, b} { // register both processes again, because their leases have ended
 		_, err := p.Register(p.Context(), p.self)
 		p.must(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// ask stores a whole turn that answers a person, and adds g to the session.
+// ask stores a whole turn that answers a person, and adds the growth g to the session.
 func (f *fixture) ask(id string, c chat.Conversation, u chat.UserID, g chat.Growth) {
 	f.Helper()
 	f.run(id, c, u, "")
@@ -42,7 +42,7 @@ func (f *fixture) session(c chat.Conversation) (chat.Session, []string) {
 	return s, list
 }
 
-// keeps checks that a session has this summary and exactly these entries.
+// keeps checks that a session has the given summary and exactly these entries.
 func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	f.Helper()
 	s, got := f.session(c)
@@ -51,8 +51,8 @@ func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	}
 }
 
-// upto returns a compaction whose summary covers all entries except the newest ones. but is the number of entries that
-// it does not cover.
+// upto returns a compaction whose summary covers all entries except the newest ones. The parameter but is the number of
+// entries that the summary does not cover.
 func (f *fixture) upto(c chat.Conversation, summary string, but int) *chat.Compaction {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
@@ -139,7 +139,7 @@ func testChoose(f *fixture) {
 	model(c, "large")
 	model(private("2"), "")
 	f.ask("t", c, "u", chat.Growth{Compaction: &chat.Compaction{Summary: "s", Upto: 1}})
-	f.must(f.Forget(ctx, c)) // must not delete the chosen model
+	f.must(f.Forget(ctx, c)) // Forget must not delete the chosen model
 	model(c, "large")
 	f.must(f.Choose(ctx, c, ""))
 	model(c, "")
@@ -154,7 +154,7 @@ func testCompaction(f *fixture) {
 	time.Sleep(time.Second)
 	f.run("3", c, "u", "")
 	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g}))
-	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g})) // a caller repeats a call if its outcome is unknown
+	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g})) // call again, as after an unknown outcome
 	f.reopen()
 	f.keeps(c, "ab", "2 u: c", "3 u: d")
 	less := g.Compaction
@@ -198,19 +198,19 @@ func testUndo(f *fixture) {
 	f.must(f.End(ctx, "beside", growth("f")))
 	f.run("late", c, "u", "")
 	undoes("beside: d", "beside: f")
-	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // must be ignored: this summary covers entries that were undone
+	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // must be ignored: this summary covers entries that Undo has deleted
 	undoes("3: e")
 	f.reopen()
 	undoes("2: c")
 	f.keeps(c, "a", "1 u: b")
-	undoes("1: b") // entry a is summarized, so it can't be undone
+	undoes("1: b") // a summary covers entry a, so the entry can't be undone
 	undoes()
 	f.keeps(c, "a")
 	f.keeps(private("2"), "", "other u: x")
 }
 
 // testUndoSays checks that Undo deletes the entries and begins the turn that answers the command /undo in one
-// transaction. So a crash can't cause the command to be executed twice.
+// transaction. Because of the single transaction, a crash can't cause the command to be executed twice.
 func testUndoSays(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, "u", growth("a"))
@@ -244,7 +244,7 @@ func testReplaces(f *fixture) {
 	f.run("nothing", c, "u", "first")
 	f.must(f.Decide(ctx, "nothing", decision("x")))
 	f.must(f.End(ctx, "nothing", chat.Growth{}))
-	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // the turn that should replace "first" added no entries
+	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // the turn that should replace the turn "first" added no entries
 	f.run("not here", c, "u", "elsewhere")
 	f.must(f.End(ctx, "not here", growth("d")))
 	f.run("again", c, "u", "first")
@@ -290,7 +290,7 @@ func testErase(f *fixture) {
 	f.must(f.End(ctx, "eve's", late))
 	f.keeps(c, "", "2 eve: c", "eve's eve: late") // the summary was refused, because it could mention erased entries
 	f.uses(chat.UsageOf{Conversation: c}, 21, 3)
-	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // Erase must keep usage
+	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // Erase must keep the person's usage
 	if s, _ := f.session(c); s.Model != "m" || s.Compactions != 0 || !s.At.IsZero() {
 		f.Errorf("got %+v, want the model and no summary", s)
 	}
@@ -329,14 +329,14 @@ func testUsed(f *fixture) {
 	for range 2 { // a repeated call must not be counted again
 		f.must(f.Decide(ctx, "2", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	}
-	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // Decide already stored this usage
+	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // Decide has already stored this usage
 	f.must(f.End(ctx, "2", chat.Growth{Usage: ten, Undecided: ten}))
 	f.ask("3", private("2"), "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 100}}})
 	f.ask("4", c, "eve", chat.Growth{Usage: []chat.Usage{{Prompt: 5}}})
 	slack := chat.Conversation{Endpoint: "slack", Chat: "1"}
 	f.ask("5", slack, "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 7}}})
 	f.run("6", c, "ada", "")
-	f.must(f.Forget(ctx, c)) // the turn's usage must be counted nevertheless
+	f.must(f.Forget(ctx, c)) // after Forget, the turn's usage must be counted nevertheless
 	f.fails(f.Decide(ctx, "6", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	f.must(f.End(ctx, "6", chat.Growth{Undecided: ten}))
 	f.reopen()
@@ -355,8 +355,8 @@ func testUsed(f *fixture) {
 	f.uses(chat.UsageOf{From: today.Add(time.Millisecond)}, 0, 0)
 }
 
-// Chats move, so their sessions are merged, first one with a summary into one without, then two with summaries. Each
-// entry must afterwards be either in the history or covered by a summary.
+// Chats move, so their sessions are merged, first one with a summary into one without, then two with summaries. After
+// the move, each entry must be either in the history or covered by a summary.
 func testMoveSessions(f *fixture) {
 	ctx := f.Context()
 	f.ask("a1", group(), "u", growth("1"))
@@ -377,7 +377,7 @@ func testMoveSessions(f *fixture) {
 	f.keeps(supergroup(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5")
 	f.must(f.End(ctx, "knows a", chat.Growth{Compaction: fold}))
 	f.must(f.End(ctx, "knows b", chat.Growth{Compaction: f.upto(group(), "to 5", 0)}))
-	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // both summaries were ignored, because neither covers both chats
+	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // both summaries must be ignored, because neither covers both chats
 	f.ask("c1", group(), "u", chat.Growth{Compaction: f.upto(group(), "to 4", 1), Usage: used})
 	f.keeps(group(), "to 4", "a4 u: 5")
 	f.uses(chat.UsageOf{Conversation: group()}, 2, 2)
@@ -392,7 +392,7 @@ func testMoveSessions(f *fixture) {
 	if s, _ := f.session(private("3")); s.Model != "mine" || s.Compactions != 3 {
 		f.Errorf("got %+v, want the model of the chat that was there, and all compactions", s)
 	}
-	// Without the summary, all summarized entries must be part of the history again, each of them once.
+	// When the summary is gone, all entries that it covered must be part of the history again, each of them once.
 	_, err := f.Erase(ctx, private("3"), "nobody")
 	f.must(err)
 	_, got := f.session(private("3"))

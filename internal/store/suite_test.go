@@ -29,7 +29,7 @@ func sqliteOpener(dir string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
 		if err != nil {
-			return nil, err // a nil *Store in the interface would not be nil
+			return nil, err // a nil *Store in this interface would not be nil
 		}
 		return s, nil
 	}
@@ -42,7 +42,7 @@ func memoryOpener() opener {
 	return func(context.Context) (gateway.Store, error) { return m, nil }
 }
 
-// The SQLite store and the one in memory must behave in the same way: the simulations in gateway/sim use the latter.
+// The SQLite store and the store in memory must behave in the same way: the simulations in gateway/sim use the latter.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	template := empty(t)
@@ -58,7 +58,7 @@ func TestMemory(t *testing.T) {
 	suite(t, func(*testing.T) opener { return memoryOpener() })
 }
 
-// fixture is the store that a test uses, with methods that check it.
+// fixture is the store that a test uses, with methods that check the store's content.
 type fixture struct {
 	*testing.T
 	gateway.Store
@@ -95,7 +95,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// fails checks that a call has failed. fails accepts any error, because the stores return different errors.
+// fails checks that a call has failed. fails accepts any error, because each kind of store returns different errors.
 func (f *fixture) fails(err error) {
 	f.Helper()
 	if err == nil {
@@ -229,7 +229,8 @@ func plain(t chat.Turn) chat.Turn {
 	return t
 }
 
-// suite runs the tests that every store must pass, in virtual time. place returns the opener of a new store.
+// suite runs the tests that every store must pass, in virtual time. The function place returns the opener of a new
+// store.
 func suite(t *testing.T, place func(*testing.T) opener) {
 	for _, test := range []struct {
 		name string
@@ -381,7 +382,7 @@ func testResume(f *fixture) {
 		{"2", "102", "102"},
 		{"3", "", "102"},
 		{"4", "104", "104"},
-		{"2", "105", "105"}, // a duplicate must also advance the cursor
+		{"2", "105", "105"}, // a message that is accepted twice must also advance the cursor
 	} {
 		in := message(c, step.id)
 		in.Resume = step.resume
@@ -457,7 +458,7 @@ func testTurn(f *fixture) {
 	}
 }
 
-// The answer to a command is known before its turn begins. Begin must store it, because no model call follows.
+// The answer to a command is known before its turn begins. Begin must store this answer, because no model call follows.
 func testDecidedFromTheStart(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -478,7 +479,7 @@ func testDecidedFromTheStart(f *fixture) {
 	f.waits()
 }
 
-// The store must count how often a turn that answers a message has begun. A run that was released must not count.
+// The store must count how often a turn that answers a message has begun. If a run was released, it must not count.
 func testRerun(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -507,7 +508,7 @@ func testBeginUnknown(f *fixture) {
 	f.accept(c, "1", "2")
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "9")))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "1")))
-	f.waits("tg:1/1", "tg:1/2") // no turn may have been stored
+	f.waits("tg:1/1", "tg:1/2") // after the failed call, no turn may be stored
 	f.must(f.Drop(f.Context(), c, "2"))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "2")))
 	f.fails(f.Decide(f.Context(), "t", decision("x")))
@@ -518,7 +519,8 @@ func testBeginUnknown(f *fixture) {
 	f.waits("tg:1/1")
 }
 
-// A turn answers a command while another turn calls the model. Neither turn may take messages from the other.
+// A turn answers a command while another turn calls the model. Neither of the two turns may take messages from the
+// other.
 func testSideBySide(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2")
@@ -540,17 +542,17 @@ func testSideBySide(f *fixture) {
 	f.remembers(c, "command", "model")
 }
 
-// testTaken begins a turn that answers a message of a running turn together with a newer message. The message must
+// testTaken begins a turn that answers a message of a running turn together with a newer message. This message must
 // then belong to the new turn. The old turn must still be able to end.
 func testTaken(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2", "3")
 	f.begin("old", c, "1", "2")
 	time.Sleep(time.Second)
-	f.begin("new", c, "1", "3") // takes message 1 from "old"
+	f.begin("new", c, "1", "3") // this call takes message 1 from the turn "old"
 	f.must(f.Record(f.Context(), "old", chat.Part{State: chat.PartStands, Text: "kept"}))
 	f.must(f.End(f.Context(), "old", growth("begun")))
-	f.waits("tg:1/1!", "tg:1/3!") // "old" has ended, and message 2 with it; message 1 belongs to "new"
+	f.waits("tg:1/1!", "tg:1/3!") // the turn "old" has ended, and message 2 with it; message 1 belongs to the turn "new"
 	if got := f.unfinished(); got.ID != "new" {
 		f.Fatalf("got %+v, want new", got)
 	}
@@ -559,7 +561,7 @@ func testTaken(f *fixture) {
 	f.remembers(c, "begun")
 }
 
-// Another turn has taken all messages of a turn. The old turn must then be void: it answers nothing, and only cleans
+// Another turn has taken all messages of a turn. The old turn must then be void: it must answer nothing, and only clean
 // up the messages that it has sent.
 func testRobbed(f *fixture) {
 	c := private("1")
@@ -590,10 +592,10 @@ func testEndHistory(f *fixture) {
 	f.accept(c, "1", "2", "3", "4")
 	for _, end := range []struct {
 		message chat.MessageID
-		forget  bool // delete the history while the turn runs
+		forget  bool // the test deletes the history while the turn runs
 		decide  bool
 		history []string
-		want    []string // the whole history afterwards
+		want    []string // the whole history after the test
 	}{
 		{message: "1", history: []string{"q1", "a1"}, want: []string{"q1", "a1"}},
 		{message: "2", decide: true, history: []string{"note"}, want: []string{"q1", "a1", "decided", "note"}},
@@ -608,7 +610,7 @@ func testEndHistory(f *fixture) {
 		if end.forget {
 			f.must(f.Forget(f.Context(), c))
 		}
-		for range 2 { // a caller repeats a call if its outcome is unknown
+		for range 2 { // call twice, because a caller repeats a call whose outcome is unknown
 			f.must(f.End(f.Context(), turn, growth(end.history...)))
 		}
 		f.reopen()
@@ -643,7 +645,7 @@ func testDecideTwice(f *fixture) {
 	for range 2 {
 		f.must(f.Decide(f.Context(), "t", decision("x", "once")))
 	}
-	f.must(f.Forget(f.Context(), c)) // must not affect the turn, whose result is already stored
+	f.must(f.Forget(f.Context(), c)) // must not affect the turn, because its result is already stored
 	f.must(f.Decide(f.Context(), "t", decision("y", "twice")))
 	f.remembers(c)
 	if got := f.unfinished(); string(got.Ending) != "x" || got.Void {

@@ -18,8 +18,8 @@ const UsageLife = 400 * 24 * time.Hour
 // (https://platform.openai.com/docs/guides/conversation-state).
 const ResponseLife = 30 * 24 * time.Hour
 
-// sweepBatch is the maximum number of rows that one transaction of a sweep deletes. All writers wait for this
-// transaction.
+// sweepBatch is the maximum number of rows that one transaction of a sweep deletes. All writers wait while such a
+// transaction runs.
 const sweepBatch = 200
 
 // Swept contains the numbers of rows that a sweep deleted.
@@ -27,16 +27,17 @@ type Swept struct {
 	Messages, Turns, Entries, Summaries, Usage, Blocks, Responses int64
 }
 
-// Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days.
-// History and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after
-// retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
-// conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
+// Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days. Sweep
+// deletes history and summaries that are older than retention; if retention is 0, Sweep keeps them. Sweep deletes
+// responses that are older than retention, and all responses after 30 days at the latest. Sweep also deletes rate-limit
+// blocks that have ended, and empty conversations. Sweep keeps unfinished messages, unfinished turns and chosen models,
+// however old they are.
 //
 // Sweep uses small transactions, so that other calls can write to the store between them. After each transaction,
 // Sweep waits until the write-ahead log is empty, but at most eraseWait, and then pauses for as long as the
 // transaction took. If a transaction fails, Sweep returns the error and the numbers of the rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
-	var others int64 // number of deleted sessions and conversations, which the result does not contain
+	var others int64 // number of deleted sessions and conversations, which the result of Sweep does not contain
 	steps := sweepSteps(&done, &others, now, retention)
 	for first := true; ; first = false {
 		rows, found, err := s.listExpired(ctx, steps)
@@ -61,8 +62,8 @@ type sweepStep struct {
 	at           int64
 }
 
-// sweepSteps returns the steps in the order in which they must run: a step may delete rows that became unused by an
-// earlier step.
+// sweepSteps returns the steps of a sweep in the order in which they must run: a step may delete rows that became
+// unused by an earlier step.
 func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 	steps := []sweepStep{
@@ -86,8 +87,8 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 		sweepStep{others, listOverConversations, sweepConversations, math.MaxInt64})
 }
 
-// listExpired lists the expired rows for all steps, at most sweepBatch in total. listExpired only reads, so writers
-// don't wait for it.
+// listExpired lists the expired rows for all steps of a sweep, at most sweepBatch in total. listExpired only reads, so
+// writers don't wait for it.
 func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
 	err = s.view(ctx, "sweep", func(t *tx) {
 		ids, found = make([][]any, len(steps)), 0
@@ -126,7 +127,7 @@ func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (
 	return deleted, nil
 }
 
-// pause waits for d. If ctx ends earlier, pause returns the error of ctx.
+// pause waits until the duration d has passed. If ctx ends earlier, pause returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

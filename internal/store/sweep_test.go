@@ -21,7 +21,7 @@ func TestSweepOfMuch(t *testing.T) {
 	}
 	f, s, clock := newFixture(t)
 	var writing sync.WaitGroup
-	for n := range 30 { // in parallel, so that several writes share a sync
+	for n := range 30 { // in parallel, so that several writes share one sync
 		writing.Go(func() {
 			c := private(chat.ChatID(strconv.Itoa(n)))
 			for i := range messages / 30 {

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveToOwner gives a file that root has created to the owner of its directory. Otherwise the service, which runs as
-// that owner, could not open the file. If the process does not run as root, giveToOwner does nothing.
+// giveToOwner makes the owner of a directory also the owner of a file in the directory that root has created. Otherwise
+// the service, which runs as the directory's owner, could not open the file. If the process does not run as root,
+// giveToOwner does nothing.
 func giveToOwner(name string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -32,7 +33,7 @@ func diskFull(dir string) bool {
 	return unix.Statfs(dir, &st) == nil && st.Bavail == 0
 }
 
-// outOfSpace reports whether err is the system's error for a full disk or an exhausted quota.
+// outOfSpace reports whether the error err is the system's error for a full disk or an exhausted quota.
 func outOfSpace(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }

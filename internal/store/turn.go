@@ -7,19 +7,19 @@ import (
 	"telex/internal/chat"
 )
 
-// Released is the state of a turn that was released: it ended before it answered anything. Package chat contains the
-// other states of turns.
+// Released is the state of a turn that was released: it ended before it answered anything. The other states of turns
+// are in package chat.
 const Released chat.TurnState = "released"
 
 // Begin stores that a turn begins to answer messages. Begin must be called before the first message of the reply is
-// sent. If the turn already has an Ending, its result is stored at once, and no model needs to run. Begin fails with
-// ErrUnknown if a message is missing or finished. Several turns of a conversation may run at the same time: one may
-// answer a command while another calls the model. If another turn already has some of the messages, these messages now
-// belong only to the new turn.
+// sent. If the turn already has an Ending, Begin stores the turn's result at once, and no model needs to run. Begin
+// fails with ErrUnknown if one of the turn's messages is missing or finished. Several turns of a conversation may run
+// at the same time: one may answer a command while another calls the model. If another turn already has some of the
+// messages, these messages belong only to the new turn from now on.
 //
-// Begin may be called again with the id of an unfinished turn, for example by the next process after a crash. Begin then
-// only counts one more run, for the turn and for each of its messages, and ignores the other fields of t. Begin fails
-// with ErrFenced if the turn's result is stored, or if the turn is fenced or has ended.
+// Begin may be called again with the id of an unfinished turn, for example by the next process after a crash. In this
+// case, Begin only counts one more run, for the turn and for each of its messages, and ignores the other fields of t.
+// Begin fails with ErrFenced if the turn's result is stored, or if the turn is fenced or has ended.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
@@ -40,8 +40,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers in the chat with the newest id. In that chat, the id of the asker's message may belong to
-	// another message, so the answer must not refer to it.
+	// The turn must answer in the chat with the newest id. In the chat with the newest id, the id of the asker's message
+	// may belong to another message, so the answer must not refer to it.
 	old := turn.Conversation.Chat
 	if now := t.currentChat(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -54,8 +54,8 @@ func (t *tx) begin(turn chat.Turn) {
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
-// reset after the turn began, Decide stores nothing and fails with ErrFenced. A second call for the same turn changes
-// nothing, so the caller can repeat a call whose outcome is unknown.
+// reset after the turn began, Decide stores nothing and fails with ErrFenced. A second call of Decide for the same turn
+// changes nothing, so the caller can repeat a call whose outcome is unknown.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -66,7 +66,7 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 			t.fail(ErrFenced)
 		}
 		t.exec(decideTurn, string(d.Ending), id)
-		t.exec(deleteSteps, id) // delete the journal: the turn will not run again
+		t.exec(deleteSteps, id) // delete the turn's journal, because the turn will not run again
 		t.grow(id, row, d.Growth)
 	})
 }
@@ -96,10 +96,10 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End marks a turn and its messages as finished. End deletes the texts of the messages and of the reply, and keeps the
-// ids for some time. In the same transaction, End adds g to the session. If the session was reset while the turn ran,
-// End adds only the usage and returns no error. In this case, End also makes the turn's texts unreadable in the
-// store's files. If the turn has already ended, End changes nothing.
+// End marks a turn and its messages as finished. End deletes the texts of the turn's messages and of the reply, and
+// keeps their ids for some time. In the same transaction, End adds the parameter g to the turn's session. If the
+// session was reset while the turn ran, End adds only the turn's usage and returns no error. If the session was reset,
+// End also makes the turn's texts unreadable in the store's files. If the turn has already ended, End changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {
@@ -118,9 +118,9 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.erase(ctx, "overwrite turn "+id, func(*tx) {})
 }
 
-// Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun. The
-// turn's usage is counted nevertheless. If the turn's result is already stored, Release fails with ErrFenced. If the
-// turn has already ended, Release changes nothing.
+// Release ends a turn that has answered nothing. After Release, the turn's messages wait again, as if the turn had not
+// begun. Release counts the turn's usage nevertheless. If the turn's result is already stored, Release fails with
+// ErrFenced. If the turn has already ended, Release changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -142,8 +142,8 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 }
 
 // Unfinished returns the turns that have begun but have not ended, oldest first, with their messages, parts and
-// journals. After a restart, the new process continues these turns. A turn without messages must not run again: its
-// messages belong to other turns, or can't be decoded.
+// journals. After a restart, the new process continues the turns that Unfinished returns. A turn without messages must
+// not run again: its messages belong to other turns, or can't be decoded.
 func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
 		turns = rows(t, func(t *chat.Turn) []any {
@@ -185,7 +185,7 @@ func (r *TurnRow) Columns() []any {
 // Runs reports whether the turn is running and may add to the history.
 func (r TurnRow) Runs() bool { return r.State == chat.TurnRunning && !r.Fenced }
 
-// Ended reports whether the turn is over.
+// Ended reports whether the turn has ended.
 func (r TurnRow) Ended() bool { return r.State != chat.TurnRunning && r.State != chat.TurnDecided }
 
 // Additions returns the part of g that the store adds to the session when the turn ends.
@@ -204,7 +204,7 @@ func (t *tx) turn(id string) (row TurnRow) {
 	return row
 }
 
-// mustFindTurn is like turn, but makes the transaction fail if the turn does not exist.
+// mustFindTurn is like the method turn, but makes the transaction fail if the turn does not exist.
 func (t *tx) mustFindTurn(id string) TurnRow {
 	row := t.turn(id)
 	if !row.Exists {

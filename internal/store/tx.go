@@ -28,7 +28,7 @@ type tx struct {
 	err error
 }
 
-// update runs do in a transaction that may write. If the transaction fails, update may run do again.
+// update runs the function do in a transaction that may write. If the transaction fails, update may run do again.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, s.write(ctx, "write", &call{do: do}))
 }
@@ -41,8 +41,9 @@ func (s *Store) write(ctx context.Context, kind string, c *call) error {
 	return err
 }
 
-// erase is like update, but also makes the deleted data unreadable in the store's files. If a reader prevents the
-// erasure, erase returns after eraseWait. The checkpointer then keeps trying, and logs a delay of more than eraseLate.
+// erase is like update, but also makes the deleted data unreadable in the store's files. If a reader of the store
+// prevents the erasure, erase returns after eraseWait. The checkpointer then keeps trying to erase the data, and logs a
+// delay of more than eraseLate.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	c := &call{do: do, erases: true}
 	if err := s.write(ctx, "erase", c); err != nil {
@@ -52,8 +53,8 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	return nil
 }
 
-// view runs do in a transaction that sees one consistent state of the store. If the transaction fails, view may run do
-// again.
+// view runs the function do in a transaction that sees one consistent state of the store. If the transaction fails,
+// view may run the function do again.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
 	defer func() { r.observe("read", time.Since(began)) }()
@@ -63,21 +64,21 @@ func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	return r.explain(ctx, what, r.viewOnce(ctx, do))
 }
 
-// viewOnce is like view, but uses a read-only connection of the pool and runs do only once.
+// viewOnce is like view, but uses a read-only connection of the pool and runs the function do only once.
 func (r *Reader) viewOnce(ctx context.Context, do func(*tx)) error {
 	t, err := r.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	if err := r.do(ctx, t, do); err != nil {
-		_ = t.Rollback() // the first error is returned; closing the connection also rolls back
+		_ = t.Rollback() // ignore this error, because the first one is returned; closing the connection also rolls back
 		return err
 	}
 	return t.Commit()
 }
 
-// do runs the function do in a transaction that has begun. If the function panics, the method returns an error, so
-// that the panic fails only this call and not the whole daemon.
+// do runs the function do in a transaction that has begun. If the function do panics, the method returns an error, so
+// that the panic makes only this call fail and not the whole daemon.
 func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -89,8 +90,8 @@ func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error
 	return t.err
 }
 
-// resultOf calls run with do, and returns the result of do. run is view, update or a similar method. After an error,
-// resultOf returns the zero value.
+// resultOf calls the function run with the function do, and returns the result of do. The function run is view, update
+// or a similar method. After an error, resultOf returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {
@@ -123,7 +124,7 @@ func (t *tx) exec(query string, args ...any) int {
 	return int(n)
 }
 
-// all runs several statements with the same arguments.
+// all runs several statements that have the same arguments.
 func (t *tx) all(queries []string, args ...any) {
 	for _, q := range queries {
 		t.exec(q, args...)
@@ -135,12 +136,13 @@ func (t *tx) first(dest []any, query string, args ...any) (found bool) {
 	return len(rows(t, func(*struct{}) []any { return dest }, query, args...)) > 0
 }
 
-// rows returns the rows of a query. For each row, dest returns pointers to the fields of a T, one for each column.
+// rows returns the rows of a query. For each row, the function dest returns pointers to the fields of a T, one for each
+// column.
 func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	return slices.Collect(each(t, dest, query, args...))
 }
 
-// each yields the rows of a query one by one. The loop body must not use the transaction.
+// each yields the rows of a query one by one. The body of the loop over the rows must not use the transaction.
 func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if t.err != nil {
@@ -164,7 +166,7 @@ func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq
 	}
 }
 
-// value returns v as the destination of a query that has only one column.
+// value returns the pointer v as the destination of a query that has only one column.
 func value[T any](v *T) []any { return []any{v} }
 
 // storedTime scans a time that was stored with millis.

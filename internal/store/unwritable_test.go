@@ -22,7 +22,7 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("got %v, want what to do about %v", err, is)
 		}
 	}
-	for _, is := range []error{fs.ErrPermission, syscall.EROFS} { // simulated errors, because root never gets them
+	for _, is := range []error{fs.ErrPermission, syscall.EROFS} { // simulate these errors, because root never gets them
 		says(store.Explain(t.Context(), "/var/lib/telex/telex.db", fmt.Errorf("mkdir: %w", is)), is)
 	}
 	file := filepath.Join(t.TempDir(), "file")

@@ -13,8 +13,8 @@ const maxViews = 2
 // beginRead begins a transaction that sees one consistent state of the store: the state at the time of its first read.
 const beginRead = "BEGIN"
 
-// views contains the goroutines that read, each on its own read-only connection. These goroutines don't wait for the
-// writer or for syncs of the disk, and the writer does not wait for them.
+// views contains the goroutines that read, each on its own read-only connection. The reading goroutines don't wait for
+// the writer or for syncs of the disk, and the writer does not wait for them.
 type views struct {
 	reader  *Reader
 	calls   chan *call
@@ -36,12 +36,12 @@ func newViews(ctx context.Context, r *Reader) (*views, error) {
 			return nil, errors.Join(err, v.close())
 		}
 		v.conns = append(v.conns, c)
-		v.running.Go(func() { v.loop(c) }) //nolint:contextcheck // the goroutine outlives the context of Open
+		v.running.Go(func() { v.loop(c) }) //nolint:contextcheck // this goroutine must outlive the context of Open
 	}
 	return v, nil
 }
 
-// close waits for the calls that are running and then ends the goroutines.
+// close waits for the reads that are running and then ends the goroutines.
 func (v *views) close() error {
 	v.closing.Do(func() { close(v.quit) })
 	v.running.Wait()

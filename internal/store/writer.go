@@ -12,18 +12,18 @@ import (
 )
 
 // maxBatch is the maximum number of calls in one transaction. The calls of a transaction share one sync, so that many
-// simultaneous callers don't have to wait for many syncs. If maxBatch were larger, the first call of a batch would
-// wait too long for the others.
+// simultaneous callers don't have to wait for many syncs. If maxBatch were larger, the first call of a batch would have
+// to wait too long for the other calls.
 const maxBatch = 64
 
 var (
 	errClosed = errors.New("the store is closed")
-	// errAbort ends a transaction of several calls because one of the calls has made it fail. Each of the calls then
-	// runs again, in a transaction of its own.
+	// errAbort ends a transaction of several calls because one of the calls has made it fail. After errAbort, each of
+	// these calls runs again, in a transaction of its own.
 	errAbort = errors.New("transaction of several calls failed")
 )
 
-// These statements begin and end transactions. IMMEDIATE takes the write lock at once. Without IMMEDIATE, a
+// These statements begin and end transactions. IMMEDIATE makes SQLite take the write lock at once. Without IMMEDIATE, a
 // transaction takes the write lock only at its first write, which can fail.
 const (
 	begin       = "BEGIN IMMEDIATE"
@@ -38,14 +38,14 @@ const (
 type call struct {
 	do      func(*tx)
 	accepts bool            // the call stores a new message; if the disk is full, such calls are refused first
-	erases  bool            // the deleted data must become unreadable in the files
-	erasure uint64          // the number of this erasure; set before the writer sends to done
+	erases  bool            // the call deletes data, which must become unreadable in the store's files
+	erasure uint64          // the number of the call's erasure; set before the writer sends to the channel done
 	ctx     context.Context //nolint:containedctx // the caller's context; if it has ended, the writer drops the call
 	done    chan error      // receives the result; has capacity 1, so that the writer never waits for the caller
 }
 
-// submit passes a call to a goroutine that runs calls, and returns the call's result. Once the goroutine has received
-// the call, submit ignores the end of ctx, because the call then soon ends.
+// submit passes a call to the goroutine that receives from the channel calls, and returns the call's result. Once the
+// goroutine has received the call, submit ignores the end of ctx, because the call then soon ends.
 func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *call) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
 	select {
@@ -59,8 +59,8 @@ func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *c
 }
 
 // writer is the goroutine that runs all writing transactions, on the only connection that may write. Only a few
-// goroutines use SQLite, because SQLite enlarges the stack of each goroutine that calls it. Calls that arrive while
-// the disk is busy share the next sync. Usually the checkpointer moves the write-ahead log into the database file; the
+// goroutines use SQLite, because SQLite enlarges the stack of each goroutine that calls it. Calls that arrive while a
+// sync is running share the next sync. Usually the checkpointer moves the write-ahead log into the database file; the
 // writer does so only while the disk is full.
 type writer struct {
 	*connection
@@ -68,17 +68,17 @@ type writer struct {
 	reserve *reserve
 	log     *checkpointer
 
-	commits      atomic.Int64  // transactions begun so far
+	commits      atomic.Int64  // number of transactions that have begun so far
 	erasures     atomic.Uint64 // number of erasures so far
-	sinceEmptied atomic.Int64  // calls since the write-ahead log was last emptied
+	sinceEmptied atomic.Int64  // number of calls since the write-ahead log was last emptied
 
-	calls  chan *call // unbuffered, so that a caller can give up until the writer has received its call
+	calls  chan *call // unbuffered, so that a caller can give up until the writer has received the call
 	pauses chan func()
 	quit   chan struct{}
 	ended  chan struct{}
 }
 
-// newWriter starts the writer's goroutine. If newWriter fails, it closes db.
+// newWriter starts the writer's goroutine. If newWriter fails, it closes the pool db.
 func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*writer, error) {
 	c, err := connect(ctx, db)
 	if err != nil {
@@ -88,14 +88,14 @@ func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*w
 		connection: c, reader: r, reserve: reserve,
 		calls: make(chan *call), pauses: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
-	_ = reserve.keep() // if the disk has no space for the reserve, later calls of Accept fail
+	_ = reserve.keep() // ignore the error: if the disk has no space for the reserve, later calls of Accept fail
 	w.log = newCheckpointer(w)
-	go w.loop() //nolint:contextcheck // the goroutine outlives the context of Open
+	go w.loop() //nolint:contextcheck // this goroutine must outlive the context of Open
 	return w, nil
 }
 
 // close first stops the checkpointer. close then waits for the writer's running calls and stops the writer. The
-// writer's connection closes last, and SQLite then moves the write-ahead log into the file.
+// writer's connection is the last that closes, and SQLite then moves the write-ahead log into the file.
 func (w *writer) close() error {
 	err := w.log.close()
 	close(w.quit)
@@ -106,7 +106,7 @@ func (w *writer) close() error {
 // run passes a call to the writer. run returns when the call's transaction is on disk or has failed permanently.
 func (w *writer) run(ctx context.Context, c *call) error { return submit(ctx, w.calls, w.ended, c) }
 
-// pause runs do while no transaction is open. pause returns false if the writer has ended.
+// pause runs the function do while no transaction is open. pause returns false if the writer has ended.
 func (w *writer) pause(do func()) bool {
 	done := make(chan struct{})
 	select {
@@ -150,8 +150,8 @@ func (w *writer) collect(batch []*call) []*call {
 
 // commitBatch runs the calls of a batch in one transaction. If the transaction fails, commitBatch runs each call in a
 // transaction of its own, so that one bad call does not make the others fail. Before the transaction begins,
-// commitBatch checks which calls to refuse. The check can take a while, because for a new message it may have to
-// create the reserve file.
+// commitBatch checks which calls the writer must refuse. This check can take a while, because for a new message it may
+// have to create the reserve file.
 func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refusal(c)
@@ -195,9 +195,9 @@ func (w *writer) afterCommit(batch ...*call) {
 		w.log.wake()
 	}
 	if !w.reserve.exists && before/reuseEvery != after/reuseEvery {
-		// The disk is full and the reserve file is already deleted. Reuse the space of the write-ahead log now,
-		// without waiting for the checkpointer. If reusing the space fails, the next call that finds no space reports
-		// the error.
+		// The disk is full, and the reserve file has already been deleted. So reuse the space of the write-ahead log now,
+		// without waiting for the checkpointer. If reusing the space fails, the next call that finds no space reports the
+		// error.
 		_ = w.control(restartCheckpoint)
 	}
 }
@@ -211,7 +211,7 @@ func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 			}
 			errs[i] = w.reader.do(c.ctx, w, c.do)
 			switch {
-			case sqliteCode(errs[i]) != 0: // SQLite may have rolled back the whole transaction
+			case sqliteCode(errs[i]) != 0: // after an error of SQLite, it may have rolled back the whole transaction
 				return errAbort
 			case errs[i] != nil:
 				if err := w.control(undoMark); err != nil {
@@ -236,7 +236,7 @@ func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 }
 
 // commitAlone runs one call in its own transaction. If the disk is full, commitAlone may delete the reserve file to
-// free space, but only for a call that finishes work which was accepted earlier.
+// free space, but only if the call finishes work that was accepted earlier.
 func (w *writer) commitAlone(c *call) error {
 	if err := w.refusal(c); err != nil {
 		return err
@@ -253,8 +253,8 @@ func (w *writer) commitAlone(c *call) error {
 }
 
 // withLogReuse runs a transaction. If the disk is full, withLogReuse makes SQLite reuse the write-ahead log from its
-// beginning, and runs the transaction again. For this, withLogReuse may have to wait until a running checkpoint has
-// ended.
+// beginning, and runs the transaction again. For this reuse, withLogReuse may have to wait until a running checkpoint
+// has ended.
 func (w *writer) withLogReuse(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
@@ -263,8 +263,8 @@ func (w *writer) withLogReuse(do func() error) error {
 	return err
 }
 
-// refusal returns the reason why a call must not begin, or nil. A call is refused if its caller has given up. A call
-// that stores a new message is also refused if the disk has no space to answer this message.
+// refusal returns the reason why a call must not begin, or nil. A call must not begin if its caller has given up. A
+// call that stores a new message must not begin either if the disk has no space to answer this message.
 func (w *writer) refusal(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -275,11 +275,11 @@ func (w *writer) refusal(c *call) error {
 	return nil
 }
 
-// transact runs do in a transaction. If do fails, transact rolls the transaction back.
+// transact runs the function do in a transaction. If the function do fails, transact rolls the transaction back.
 func (w *writer) transact(do func() error) error {
 	w.commits.Add(1)
 	err := w.control(begin)
-	if sqliteCode(err) == code.SQLITE_ERROR { // the previous transaction is still open, because rolling it back failed
+	if sqliteCode(err) == code.SQLITE_ERROR { // the previous transaction is still open, because an attempt to roll it back failed
 		w.undo()
 		err = w.control(begin)
 	}
@@ -296,8 +296,8 @@ func (w *writer) transact(do func() error) error {
 	return err
 }
 
-// undo rolls the transaction back. After some errors, SQLite itself has already rolled it back, and now reports that
-// no transaction is open.
+// undo rolls the transaction back. After some errors, SQLite itself has already rolled the transaction back, and now
+// reports that no transaction is open.
 func (w *writer) undo() {
 	if err := w.control(rollback); err != nil && sqliteCode(err) != code.SQLITE_ERROR {
 		w.reader.log.Warn("transaction was not rolled back, the next one tries again", slog.Any("error", err))
