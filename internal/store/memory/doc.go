@@ -1,3 +1,3 @@
-// Package memory implements a store in memory, for the demo and for tests. The store passes the same tests as the
+// Package memory implements a store in memory, for the demo and for tests. This store passes the same tests as the
 // persistent stores.
 package memory

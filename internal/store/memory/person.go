@@ -32,8 +32,8 @@ func (s *Store) Consented(_ context.Context, c chat.Conversation, u chat.UserID,
 	return s.consents[consent{s.now(c), u, tool}], nil
 }
 
-// revoke deletes the permanent approvals of a person in a conversation. If u is empty, revoke deletes the approvals of
-// everybody.
+// revoke deletes the permanent approvals of a person in a conversation. If u is empty, revoke deletes the permanent
+// approvals of everybody in the conversation.
 func (s *Store) revoke(c chat.Conversation, u chat.UserID) {
 	for k := range s.consents {
 		if k.conversation == c && (u == "" || k.user == u) {

@@ -9,17 +9,17 @@ import (
 	"telex/internal/chat"
 )
 
-// Several Stores may share the same data, as if each Store belonged to a process of its own. Each call of a method is
-// one transaction. All Stores use the same clock.
+// Several Stores may share the same data, as if each Store belonged to another process. Each call of a Store's method
+// is one transaction. All Stores that share data use the same clock.
 
-// members contains what the store knows about the replicas that share it.
+// members contains what the store knows about the replicas that share its data.
 type members struct {
 	registered chat.ReplicaID              // the newest id that was assigned
 	replicas   map[chat.ReplicaID]*replica // includes dead replicas, because their claims still count for some time
 	chats      map[place]*ownership
 	receivers  map[chat.EndpointID]chat.ReplicaID
 	claims     map[chat.EndpointID][]chat.Claim
-	paces      map[chat.Person][]time.Time // when each person's turns of the last minute began
+	paces      map[chat.Person][]time.Time // for each person, the times at which the person's turns of the last minute began
 }
 
 func newMembers() members {
@@ -42,17 +42,17 @@ type ownership struct {
 	owner chat.ReplicaID
 	free  bool  // the owner gave the chat up although it has unfinished work
 	moved bool  // the chat had another owner before, and Take must tell this to the new owner
-	told  int64 // number of the call of Take that told the new owner; 0: no call
+	told  int64 // number of the call of Take that has told the new owner; 0: the new owner was not told yet
 }
 
-// gift says which replica has received a piece of unfinished work, and from which of its calls of Take.
+// gift says which replica has received a piece of unfinished work, and in which of this replica's calls of Take.
 type gift struct {
 	to   chat.ReplicaID
 	call int64
 }
 
-// due reports whether Take must return the work to a replica that makes the call with this number. Take must return
-// the work if the replica has not received it yet, or if the replica repeats the call that returned it.
+// due reports whether Take must return the work to the replica that makes the call with the given number. Take must
+// return the work if the replica has not received it yet, or if the replica repeats the call that has returned it.
 func (g gift) due(to chat.ReplicaID, call int64) bool { return g.to != to || g.call == call }
 
 // Register implements gateway.Membership.
@@ -123,7 +123,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	return ctx.Err()
 }
 
-// signal sends the signal what to all other replicas.
+// signal sends the signal in the parameter what to all other replicas.
 func (s *Store) signal(what chat.Signal) {
 	for id, r := range s.replicas {
 		if id != s.self {
@@ -148,7 +148,7 @@ func (r *replica) tell(what chat.Signal) {
 	}
 }
 
-// alive returns the replica with this id, or nil if the replica has no lease.
+// alive returns the replica with the given id, or nil if the replica has no lease.
 func (s *Store) alive(id chat.ReplicaID) *replica {
 	if r := s.replicas[id]; r != nil && r.expires.After(time.Now()) {
 		return r
@@ -164,7 +164,7 @@ func (s *Store) ownerOf(o *ownership) *replica {
 	return s.alive(o.owner)
 }
 
-// Owner returns the owner of a chat, or 0 if no replica with a lease owns the chat. Owner is for tests.
+// Owner returns the owner of a chat, or 0 if no replica with a lease owns the chat. Only tests call Owner.
 func (s *Store) Owner(c chat.Conversation) chat.ReplicaID {
 	defer s.lock()()
 	if r := s.ownerOf(s.chats[s.home(c)]); r != nil {
@@ -173,7 +173,7 @@ func (s *Store) Owner(c chat.Conversation) chat.ReplicaID {
 	return 0
 }
 
-// IsAlive reports whether a replica has a lease. IsAlive is for tests.
+// IsAlive reports whether a replica has a lease. Only tests call IsAlive.
 func (s *Store) IsAlive(id chat.ReplicaID) bool {
 	defer s.lock()()
 	return s.alive(id) != nil
@@ -218,8 +218,8 @@ func (s *Store) fence(c chat.Conversation) error {
 	return nil
 }
 
-// fenceLease returns chat.ErrLost if this process has lost its lease. fenceLease is the fence for writes that concern
-// no conversation.
+// fenceLease returns chat.ErrLost if this process has lost its lease. fenceLease guards writes that concern no
+// conversation.
 func (s *Store) fenceLease() error {
 	if s.self != 0 && s.alive(s.self) == nil {
 		return chat.ErrLost
@@ -239,8 +239,9 @@ func (s *Store) mayAccept(e chat.EndpointID) error {
 	return nil
 }
 
-// assign returns the ownership of a chat. If the chat has no live owner, the live replica with the fewest chats
-// becomes its owner. If several replicas have the fewest chats, this process is preferred.
+// assign returns the ownership of a chat. If the chat has no live owner, the live replica with the fewest chats becomes
+// its owner. If several replicas have the fewest chats, and this process is one of them, this process becomes the
+// owner.
 func (s *Store) assign(p place) *ownership {
 	o := s.chats[p]
 	if s.self == 0 || s.ownerOf(o) != nil {
@@ -268,8 +269,8 @@ func (s *Store) own(p place, by chat.ReplicaID) *ownership {
 	return o
 }
 
-// inherit makes the owner of a chat's old id the owner of its new id. If the new id already has a live owner, that
-// owner stays.
+// inherit makes the owner of a chat's old id the owner of its new id. If the chat's new id already has a live owner,
+// this owner stays.
 func (s *Store) inherit(from, to place) {
 	old, now := s.chats[from], s.chats[to]
 	delete(s.chats, from)

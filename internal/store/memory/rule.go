@@ -17,7 +17,7 @@ func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) er
 	return nil
 }
 
-// longest removes each rate-limit block that forbids the same calls as a block that ends later.
+// longest removes each rate-limit block that forbids the same calls as another block that ends later.
 func longest(blocks []chat.Block) []chat.Block {
 	slices.SortStableFunc(blocks, func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
 	same := make(map[chat.Block]bool)
@@ -41,7 +41,7 @@ func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 	return slices.DeleteFunc(slices.Clone(s.blocks[e]), func(b chat.Block) bool { return !b.Until.After(now) })
 }
 
-// Move implements gateway.Chats. From now on, a call with the old id applies to the new id.
+// Move implements gateway.Chats. After Move, a call with the old id applies to the new id.
 func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	defer s.lock()()
 	if err := s.fenceLease(); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 	if from == to || s.moved[place{e, from}] == to {
 		return nil
 	}
-	delete(s.moved, place{e, to}) // in case to is one of the chat's earlier ids
+	delete(s.moved, place{e, to}) // needed if the id in to is one of the chat's earlier ids
 	s.moved[place{e, from}] = to
 	for old, now := range s.moved {
 		if old.endpoint == e && now == from {

@@ -21,7 +21,7 @@ func (se *session) live() int {
 	return i
 }
 
-// Session implements history.Sessions. The caller may change the returned entries.
+// Session implements history.Sessions. The caller may change the entries that Session returns.
 func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	defer s.lock()()
 	se := s.session(s.now(c))
@@ -74,7 +74,8 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 	return out, nil
 }
 
-// Forget implements gateway.Histories. The ids of messages stay stored, so that no message is answered twice.
+// Forget implements gateway.Histories. The ids of the conversation's messages stay stored, so that no message is
+// answered twice.
 func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	defer s.lock()()
 	if err := s.fence(c); err != nil {
@@ -93,8 +94,9 @@ func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (in
 	return s.erase(s.now(c), u, func(asked chat.UserID) bool { return asked == u || asked == "" }), nil
 }
 
-// erase deletes the entries of those people for whom theirs returns true, and the permanent approvals of u. If u is
-// empty, erase deletes everybody's approvals. erase returns the number of deleted entries.
+// erase deletes the entries of those people for whom the function theirs returns true, and the permanent approvals of
+// the person u. If u is empty, erase deletes the permanent approvals of everybody. erase returns the number of deleted
+// entries.
 func (s *Store) erase(c chat.Conversation, u chat.UserID, theirs func(chat.UserID) bool) int {
 	se := s.session(c)
 	before := len(se.history)
@@ -119,8 +121,8 @@ func (s *Store) outdate(c chat.Conversation) {
 	}
 }
 
-// join merges the session from into the session into. If one of the sessions has a summary, the entries that no
-// summary covers get new ids. The new ids must be larger than the ids of the summarized entries.
+// join merges the session from into the session into. If one of the sessions has a summary, the entries that no summary
+// covers get new ids. The new ids must be larger than the ids of the entries that a summary covers.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])
@@ -167,7 +169,7 @@ func (s *Store) session(c chat.Conversation) *session {
 	return se
 }
 
-// used is the usage of one model for one turn.
+// used is the usage of one model in one turn.
 type used struct {
 	conversation chat.Conversation
 	person       chat.UserID

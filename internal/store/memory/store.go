@@ -13,19 +13,21 @@ const (
 	// knownIDs is the maximum number of message ids that the store keeps for each conversation, and of ids of ended
 	// turns. Older ids are not needed, because platforms deliver only recent messages again.
 	knownIDs = 256
-	// keptMessages is the maximum number of history entries that the store keeps for each conversation. No model's
-	// context window is large enough for more. Without a limit, a process that runs for months would use more and more
+	// keptMessages is the maximum number of history entries that the store keeps for each conversation. No model's context
+	// window is large enough for more entries. Without this limit, a process that runs for months would use more and more
 	// memory.
 	keptMessages = 1000
-	// keptUsage is the maximum number of usage rows that the store keeps in total. One day adds fewer rows.
+	// keptUsage is the maximum number of usage rows that the store keeps in total. In one day, telex adds fewer usage rows
+	// than this.
 	keptUsage = 10000
 )
 
-// Store keeps all data in memory. Store.Another returns another Store with the same data, which plays another process.
+// Store keeps all data in memory. The method Another returns another Store with the same data, which plays the store of
+// another process.
 type Store struct {
 	*state
 
-	self chat.ReplicaID // id of this process as a replica; 0: not registered; guarded by mu
+	self chat.ReplicaID // id that this process has as a replica; 0: not registered; guarded by mu
 }
 
 // state is the data that several Stores share.
@@ -33,7 +35,7 @@ type state struct {
 	mu       sync.Mutex
 	known    map[chat.Conversation][]chat.MessageID // the key has the chat id at the time of acceptance
 	sessions map[chat.Conversation]*session
-	inbox    []*accepted // unfinished messages, in the order of acceptance
+	inbox    []*accepted // unfinished messages, in the order in which they were accepted
 	turns    []*memoryTurn
 	ended    []string // ids of ended turns, newest last
 	moved    map[place]chat.ChatID
@@ -41,13 +43,13 @@ type state struct {
 	places   map[chat.EndpointID][]chat.Target     // places where turns began, newest first
 	sent     map[chat.EndpointID][]chat.MessageRef // messages of ended turns, newest last
 	blocks   map[chat.EndpointID][]chat.Block
-	said     int64 // number of history entries that were ever stored
+	said     int64 // number of history entries that have ever been stored
 	usage    []used
 	requests map[chat.Person]chat.PairingRequest
 	admitted map[chat.Person]chat.Admission
 	consents map[consent]bool
 	facts    map[chat.Person][]chat.Fact
-	told     map[chat.Person]int // number of facts that each person ever stored
+	told     map[chat.Person]int // for each person, the number of facts that have ever been stored
 
 	responses []response
 
@@ -57,7 +59,7 @@ type state struct {
 type accepted struct {
 	chat.Pending
 	turn  string // id of the turn that answers the message
-	once  bool   // another replica forwarded the message; it is deleted when the chat's owner has received it
+	once  bool   // another replica has forwarded the message, which is deleted when the chat's owner has received it
 	given gift
 }
 
@@ -113,10 +115,10 @@ func (s *Store) receive(c chat.Conversation, m chat.Inbound, once bool) {
 	}})
 }
 
-// arrived returns a message whose target is the chat's new id.
+// arrived returns a received message as if it had been sent to the chat's new id.
 func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 	if from != to && m.To.Chat == from {
-		m.To.Chat, m.Reply = to, false // in the new chat, this id may belong to another message
+		m.To.Chat, m.Reply = to, false // in the new chat, this id may belong to another message, so don't refer to it
 	}
 	return m
 }
@@ -198,8 +200,9 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 	return c
 }
 
-// find returns an unfinished message with this id that is not in taken. If two messages have this id, find prefers a
-// message that belongs to no turn. Two messages can have the same id only if their chats were merged by a move.
+// find returns an unfinished message that has the given id and is not in the list taken. If two messages have the given
+// id, find prefers a message that belongs to no turn. Two messages can have the same id only if their chats were merged
+// by a move.
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)
 	for _, m := range s.inbox {

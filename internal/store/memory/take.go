@@ -44,8 +44,8 @@ func (s *Store) isMine(c chat.Conversation) bool {
 	return o != nil && o.owner == s.self && !o.free
 }
 
-// takeOrphans makes a replica the owner of chats that have unfinished work but no live owner. most is the maximum
-// number of these chats.
+// takeOrphans makes a replica the owner of chats that have unfinished work but no live owner. The parameter most is the
+// maximum number of these chats.
 func (s *Store) takeOrphans(me *replica, most int) {
 	take := func(c chat.Conversation) {
 		p := s.home(c)
@@ -92,7 +92,7 @@ func (s *Store) isUnfinished(p place) bool {
 		slices.ContainsFunc(s.inbox, func(m *accepted) bool { return s.home(m.Conversation) == p })
 }
 
-// runs reports whether the endpoint runs on any replica that has a lease.
+// runs reports whether any replica that has a lease runs the endpoint.
 func (s *Store) runs(e chat.EndpointID) bool {
 	for id := range s.replicas {
 		if r := s.alive(id); r != nil && slices.Contains(r.Endpoints, e) {

@@ -11,7 +11,7 @@ import (
 )
 
 type memoryTurn struct {
-	chat.Turn      // Void: the session was deleted while the turn ran
+	chat.Turn      // Turn.Void: the session was deleted while the turn ran
 	stale     bool // the history changed while the turn ran, so the turn's summary would bring back deleted content
 	given     gift
 }
@@ -22,7 +22,7 @@ func (s *Store) Begin(_ context.Context, t chat.Turn) error {
 	return s.begin(t)
 }
 
-// begin is like Begin, for a caller that holds mu.
+// begin is like Begin, but the caller must hold the mutex mu.
 func (s *Store) begin(t chat.Turn) error {
 	if err := s.fence(t.Conversation); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Store) begin(t chat.Turn) error {
 	}
 	if now := s.now(t.Conversation); now != t.Conversation {
 		if t.To.Chat == t.Conversation.Chat {
-			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat, the id in ReplyTo may belong to another message
+			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat, the id in ReplyTo may belong to another message, so delete it
 		}
 		t.Conversation = now
 	}
@@ -203,7 +203,7 @@ func (s *Store) record(t *memoryTurn) chat.Turn {
 			c.Messages = append(c.Messages, m.Message)
 		}
 	}
-	c.Void = c.Void || len(c.Messages) == 0 // other turns have taken all messages of this turn
+	c.Void = c.Void || len(c.Messages) == 0 // the turn is void because other turns have taken all its messages
 	return c
 }
 
@@ -216,7 +216,7 @@ func (s *Store) Record(_ context.Context, turn string, parts ...chat.Part) error
 		return err
 	case t == nil && slices.ContainsFunc(parts, func(p chat.Part) bool { return p.State == chat.PartIntended }):
 		return chat.ErrFenced
-	case t == nil: // the turn has ended, so no process needs these parts
+	case t == nil: // the turn has ended, so no process needs the parts
 		return nil
 	}
 	for _, p := range parts {
@@ -239,8 +239,8 @@ func (t *memoryTurn) record(p chat.Part) {
 	}
 }
 
-// current returns the unfinished turn with this id, if this process may change it. current returns nil for a turn that
-// has ended, and an error for a turn that the store does not know.
+// current returns the unfinished turn with the given id, if this process may change it. current returns nil for a turn
+// that has ended, and an error for a turn that the store does not know.
 func (s *Store) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
 	switch {
@@ -270,7 +270,7 @@ func (s *Store) end(t *memoryTurn) {
 	s.sent[e] = last(append(s.sent[e], refs(t)...), knownIDs)
 }
 
-// refs returns references to those messages of a turn whose ids are known.
+// refs returns references to those messages of a turn whose ids on the platform are known.
 func refs(t *memoryTurn) (list []chat.MessageRef) {
 	for _, p := range t.Parts {
 		if p.Ref.ID != "" {
