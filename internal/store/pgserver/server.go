@@ -47,11 +47,11 @@ type Server struct {
 
 // Options configures a server.
 type Options struct {
-	Durable  bool     // the server syncs to the disk, so that its data survives a kill; without syncs, the server is faster
+	Durable  bool     // the server syncs to the disk, so that its data survives a kill; a server without syncs is faster
 	Settings []string // further server parameters, such as shared_preload_libraries=pg_stat_statements
 }
 
-// Start starts a server in a new directory. The caller must call Close.
+// Start starts a server in a new directory. The caller of Start must call Close.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o}
 	err := s.prepare(ctx)
@@ -75,7 +75,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // another user can't enter a test's directory
 		return err
 	}
-	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
+	if os.Geteuid() == 0 { // run the server as another user, because PostgreSQL refuses to run as root
 		if err := s.dropRoot(); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 
 // programs returns the directory of the newest PostgreSQL that is installed.
 func programs() (string, error) {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's directory, which is not in PATH
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's directory for PostgreSQL is not in PATH
 	if err != nil {
 		return "", err
 	}
@@ -180,7 +180,7 @@ func (s *Server) Kill() error {
 			errs = append(errs, fmt.Errorf("kill PostgreSQL: %w", err))
 		}
 	}
-	_ = s.cmd.Wait() // ignore the error: the process was killed
+	_ = s.cmd.Wait() // ignore the error of Wait: the process was killed
 	s.cmd = nil
 	return errors.Join(errs...)
 }
@@ -201,7 +201,7 @@ func (s *Server) Stop() error {
 // children lists the processes that a process has started. A signal to one process group would not reach all processes
 // of a PostgreSQL server, because the server puts each of its processes into a process group of its own.
 func children(parent int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // Glob fails only for an invalid pattern
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // ignore the error: Glob fails only for an invalid pattern
 	for _, name := range stats {
 		stat, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) || err != nil {
@@ -221,26 +221,27 @@ func children(parent int) (pids []int) {
 	return pids
 }
 
-// clockTick is the unit of the times in /proc/PID/stat on Linux:
+// clockTick is the unit of the times in the file /proc/PID/stat on Linux:
+// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
 // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
 const clockTick = time.Second / 100
 
-// CPU returns the processor time that all processes of the server have used since the server's start. Processes that
-// have ended are included.
+// CPU returns the processor time that all processes of the server have used since the server's start. CPU includes the
+// time of processes that have ended.
 func (s *Server) CPU() (time.Duration, error) {
 	var ticks int64
 	for i, pid := range append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...) {
 		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-		if errors.Is(err, fs.ErrNotExist) { // the process has ended, so the first process's time now includes its time
+		if errors.Is(err, fs.ErrNotExist) { // a child process has ended, so its time is now included in the first process's time
 			continue
 		}
 		if err != nil {
 			return 0, err
 		}
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		last := 13 // the fields utime and stime
+		last := 13 // the fields utime and stime of the process
 		if i == 0 {
-			last = 15 // also the fields cutime and cstime: times of child processes that have ended
+			last = 15 // for the first process, also the fields cutime and cstime: times of child processes that have ended
 		}
 		for _, f := range fields[11:last] {
 			n, err := strconv.ParseInt(f, 10, 64)
@@ -262,8 +263,8 @@ func (s *Server) DSN(database string) string {
 	return u.String()
 }
 
-// Create makes a new database and returns its connection string. If template is not empty, the database is a copy of
-// the database template.
+// Create makes a new database and returns its connection string. If template is not empty, the new database is a copy
+// of the database template.
 func (s *Server) Create(ctx context.Context, template string) (name, dsn string, err error) {
 	name = fmt.Sprintf("test%d", s.count.Add(1))
 	query := "CREATE DATABASE " + name
