@@ -14,7 +14,7 @@ const Password = pgserver.Password
 type Server struct{ server *pgserver.Server }
 
 // Start starts a server, which runs until the test ends. A durable server syncs to the disk, so that its data survives
-// a kill. Other servers are faster.
+// a kill. Other servers don't sync, which is faster.
 func Start(t testing.TB, durable bool) *Server {
 	t.Helper()
 	s, err := pgserver.Start(t.Context(), pgserver.Options{Durable: durable})
@@ -51,8 +51,8 @@ func (s *Server) Stop(t testing.TB) {
 // DSN returns the connection string of a database.
 func (s *Server) DSN(database string) string { return s.server.DSN(database) }
 
-// Create makes a new database and returns its connection string. If template is not empty, the database is a copy of
-// the database template.
+// Create makes a new database and returns its connection string. If template is not empty, the new database is a copy
+// of the database template.
 func (s *Server) Create(t testing.TB, template string) (name, dsn string) {
 	t.Helper()
 	name, dsn, err := s.server.Create(t.Context(), template)
@@ -60,7 +60,7 @@ func (s *Server) Create(t testing.TB, template string) (name, dsn string) {
 	return name, dsn
 }
 
-// Exec runs statements in a database. A cleanup function of the test may call Exec, too.
+// Exec runs statements in a database. A cleanup function of the test may also call Exec.
 func (s *Server) Exec(t testing.TB, database string, statements ...string) {
 	t.Helper()
 	must(t, s.server.Exec(context.WithoutCancel(t.Context()), database, statements...))
