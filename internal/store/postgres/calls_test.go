@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// trips is a pgx tracer that counts the round trips of a connection to the server.
+// trips is a pgx tracer that counts a connection's round trips to the server.
 type trips struct{ n int }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -68,7 +68,7 @@ func (m *meter) read() (rows int) {
 	return rows
 }
 
-// of returns the average cost of n calls of do.
+// of returns the average cost of n calls of the function do.
 func (m *meter) of(n int, do func(i int) error) cost {
 	m.Helper()
 	_, err := m.pool.Exec(m.Context(), "UPDATE replica SET expires = clock_timestamp() + interval '1 hour'")
@@ -92,7 +92,7 @@ func (m *meter) fill(statements ...string) {
 	}
 }
 
-// costs makes the calls that a replica makes, and returns the average cost of each, by name.
+// costs makes the calls that a replica makes, and returns the average cost of each call, by name.
 func (m *meter) costs(round string) map[string]cost {
 	m.Helper()
 	const n = 20

@@ -9,7 +9,7 @@ import (
 	"telex/internal/store"
 )
 
-// These are the queries of Check.
+// These constants are the queries of Check.
 const (
 	findColumn = `
 SELECT EXISTS (SELECT FROM information_schema.columns
@@ -45,7 +45,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	err = s.view(ctx, "check store", func(t *tx) {
 		rep.Problems, rep.Risks = t.problems(), t.risks()
 		if len(rep.Problems) > 0 {
-			return // the queries that count would fail if a table or column is missing
+			return // if a table or column is missing, the queries that count would fail
 		}
 		t.first([]any{&rep.Conversations, &rep.Entries, &rep.Keys, &rep.Pending, &rep.Unfinished}, countAll)
 		type message struct {

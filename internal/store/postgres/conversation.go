@@ -14,8 +14,8 @@ func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	return c
 }
 
-// hold locks a conversation's row until the transaction ends, and returns the row's id. If the row is missing, hold
-// creates it.
+// hold locks a conversation's row until the transaction ends, and returns the row's id. If the conversation's row is
+// missing, hold creates it.
 func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(&pgx.Batch{}, holdConversation, c) }
 
 // take is like hold, but makes the transaction fail with chat.ErrLost if this replica has no lease, or if another
@@ -26,9 +26,9 @@ func (t *tx) take(c chat.Conversation) int64 {
 	return t.ensure(b, holdConversation, c)
 }
 
-// ensure first runs the queries in the batch b, and then query, which finds and locks the conversation's row. ensure
-// returns the row's id. Another transaction may create or delete the row at any time, so ensure creates the row if it
-// is missing and repeats query until it finds the row.
+// ensure first runs the queries in the batch b. Then ensure runs the parameter query, which finds and locks the
+// conversation's row, and returns the row's id. Another transaction may create or delete the row at any time, so ensure
+// creates the row if it is missing and repeats query until it finds the row.
 func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) {
 	for {
 		found := false
@@ -41,16 +41,17 @@ func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) 
 	}
 }
 
-// find returns the row id of a conversation, or 0 if the row is missing.
+// find returns the row id of a conversation, or 0 if the conversation has no row.
 func (t *tx) find(c chat.Conversation) (id int64) {
 	t.first([]any{&id}, findConversation, c.Endpoint, c.Chat, c.Thread)
 	return id
 }
 
 // Move records that the platform gave a chat a new id. The chat's sessions, usage, unfinished messages and unfinished
-// turns move to the new id. If the new id already has data, the data of both is merged. From then on, a call with the
-// old id applies to the new id. Records of messages that were sent to the old chat stay unchanged. Answers that are
-// not finished no longer refer to the asker's message, because in the new chat its id may belong to another message.
+// turns move to the new id. If the store already contains data under the new id, Move merges the data of both ids.
+// After Move, a call with the old id applies to the new id. Move does not change records of messages that were sent to
+// the old chat. After Move, answers that are not finished no longer refer to the asker's message, because in the new
+// chat the message's id may belong to another message.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
@@ -61,15 +62,15 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		if t.whereIs(e, from) == to && to != from {
 			return // this move is already stored; storing it again would mark running turns as stale
 		}
-		if to == from { // the platform gave the chat back an earlier id
+		if to == from { // the platform gave the chat an earlier id back
 			to = target
 			t.queue(forgetMove, e, to)
 		}
 		t.queue(saveMove, e, from, to)
 		t.queue(shortenMoves, e, from, to)
 		t.queue(outdateChats, e, from, to)
-		// The rate-limit blocks of the old id apply to the new id. If both ids have a block for the same calls, the
-		// block that ends later applies.
+		// The rate-limit blocks of the old id apply to the new id. If both ids of the chat have a block for the same calls,
+		// the block that ends later applies.
 		t.queue(copyBlocks, e, from, to)
 		t.queue(deleteBlocks, e, from)
 		type conversation struct {

@@ -86,16 +86,16 @@ func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copie
 	return copied, nil
 }
 
-// table describes how the rows of a table in SQLite become rows of a table in PostgreSQL.
+// table describes how the rows of a table in SQLite are converted to rows of a table in PostgreSQL.
 type table struct {
 	name    string
-	from    string   // the table's name in SQLite; empty: the same name
+	from    string   // the table's name in SQLite; empty: the same name as in PostgreSQL
 	order   string   // order in which the rows are copied; empty: any order
-	numbers bool     // the database assigns increasing ids to the rows
+	numbers bool     // the database assigns increasing ids to the rows of the table
 	columns []column // the copied columns
-	extra   []string // further columns that are read from SQLite, because finish needs them
-	// finish computes the PostgreSQL row from the values that were read. If finish is nil, the row consists of these
-	// values.
+	extra   []string // further columns that are read from SQLite, because the function finish needs them
+	// finish computes the PostgreSQL row from the values that were read from SQLite. If finish is nil, the PostgreSQL row
+	// consists of the values that were read.
 	finish func([]any) ([]any, error)
 }
 
@@ -195,7 +195,7 @@ func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (i
 		return 0, errors.Join(source.Err(), fmt.Errorf("%d rows were read and %d written, of %d", n, there, want))
 	}
 	if t.numbers {
-		// An id of a deleted row must not be used again: a summary covers all entries up to a certain id.
+		// The id of a deleted entry must not be used again, because a summary covers all entries up to a certain id.
 		_, err = conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)`, t.name, source.NewestID(t.source()))
 	}
 	return n, errors.Join(err, source.Err())
@@ -220,7 +220,7 @@ func str(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
 	}
-	s, _ := v.(string) // nil becomes the empty string
+	s, _ := v.(string) // if v is nil, the result is the empty string
 	return s
 }
 
@@ -276,7 +276,7 @@ func toSender(v any) (any, error) {
 
 // finishPart encodes those columns of a part that PostgreSQL does not have as JSON, in the column content.
 func finishPart(row []any) ([]any, error) {
-	const body = 9 // the index of the column content
+	const body = 9 // index of the column content in the row
 	extra := row[body+1:]
 	p := chat.Part{
 		Text: str(row[body]), Key: str(extra[0]), Plain: str(extra[1]), Cursor: number(extra[3]) != 0, File: number(extra[4]) != 0,
@@ -299,7 +299,7 @@ func finishPart(row []any) ([]any, error) {
 // begins a new turn.
 func nameOldTurns() func([]any) ([]any, error) {
 	const id, conversation, turn, body = 0, 1, 2, 4
-	var of any // the conversation of the invented turn
+	var of any // the conversation to which the invented turn belongs
 	var name string
 	return func(row []any) ([]any, error) {
 		if str(row[turn]) != "" {

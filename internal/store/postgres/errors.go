@@ -18,8 +18,9 @@ var (
 	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
-// wrongDSN returns an error that says why pgx refuses a DSN. The returned error contains only the reason that pgx
-// gives. The error of pgx itself also quotes the DSN, in which pgx does not always find and hide the password.
+// wrongDSN returns an error that says why the driver pgx does not accept a DSN. The returned error contains only the
+// reason that pgx gives. The error of pgx itself also quotes the DSN, and pgx does not always find and hide the
+// password in it.
 func wrongDSN(err error) error {
 	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {
@@ -28,7 +29,7 @@ func wrongDSN(err error) error {
 	reason := *e
 	reason.ConnString = ""
 	text := strings.TrimPrefix(oneLine{&reason}.Error(), "cannot parse ``: ")
-	if strings.HasPrefix(text, "failed to parse") { // such a reason quotes a part of the DSN, perhaps the password
+	if strings.HasPrefix(text, "failed to parse") { // a reason with this beginning quotes a part of the DSN
 		return errDSN
 	}
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
@@ -70,10 +71,10 @@ func away(err error) bool {
 	case c == "":
 		var connecting *pgconn.ConnectError
 		return errors.As(err, &connecting) || errors.Is(err, errLost)
-	case c[:2] == "08", // the class of connection exceptions
+	case c[:2] == "08", // SQLSTATE class 08 contains connection exceptions
 		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // server stopped, crashed or starting; session idle for too long
 		c == "53300",               // too many connections
-		c == "25006", c == "25P03": // the server has become a standby; a transaction was idle for too long
+		c == "25006", c == "25P03": // the server has become a standby; or a transaction was idle for too long
 		return true
 	}
 	return false

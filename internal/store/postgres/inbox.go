@@ -16,10 +16,10 @@ import (
 
 // Accept stores a received message and the endpoint's resume cursor, which is the position from which the endpoint
 // continues to receive after a restart. After Accept has returned, the adapter may acknowledge the message to the
-// platform. fresh is false if the message was already stored; then only the cursor is stored. If the message has no
-// cursor, the endpoint's cursor does not change. If an earlier call stored the message but the response was lost,
-// fresh is true. If the chat of a new message has no live owner, Accept makes a replica that runs the endpoint its
-// owner. Accept sends the owner a signal.
+// platform. If the message was already stored, fresh is false, and Accept stores only the cursor. If the message has no
+// cursor, the endpoint's stored cursor does not change. If an earlier call stored the message but the response to this
+// call was lost, fresh is true. If the chat of a new message has no live owner, Accept chooses a replica that runs the
+// endpoint as the chat's owner. Accept sends a signal to the chat's owner.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -59,15 +59,16 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	if err != nil {
 		return false, err
 	}
-	fresh, _ = done.result.(bool) // if the call succeeded, its result is a bool
+	fresh, _ = done.result.(bool) // the type assertion can't fail: if the call succeeded, its result is a bool
 	return fresh, nil
 }
 
-// maxTurns is the number of the newest turns in which Resume looks for recently used chats.
+// maxTurns is a number of turns: Resume looks for recently used chats only in this number of the newest turns.
 const maxTurns = 10 * store.MaxPlaces
 
-// maxReceived is the maximum number of received messages that Resume returns. After a call that sent a message, its
-// outcome can stay unknown for some time. People write fewer messages than maxReceived during that time.
+// maxReceived is the maximum number of received messages that Resume returns. After a call that sent a message, it can
+// stay unknown for some time whether the message exists. During this time, people write fewer messages than
+// maxReceived.
 const maxReceived = 500
 
 // Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message,
@@ -84,16 +85,16 @@ func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, err
 	})
 }
 
-// Drop marks messages that belong to no turn as finished: commands, and messages that /stop drops. Drop ignores
-// messages that the store does not know, and messages that belong to a turn.
+// Drop marks messages that belong to no turn as finished: messages with a command, and messages that the command /stop
+// drops. Drop ignores messages that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) { t.queue(dropMessages, t.now, t.take(c), texts(ids)) })
 }
 
 // Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
-// deletes that turn's journal, except for the usage in it. Revise then deletes the source text of the turn's parts,
-// too. The journal and the source text belong to the old question. Revise fails with ErrUnknown if the store has no
-// such unfinished message.
+// deletes that turn's journal, except for the usage in the journal. In this case, Revise also deletes the source text
+// of the turn's parts. The journal and the source text belong to the question before it was edited. Revise fails with
+// ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -122,7 +123,7 @@ func (s *Store) Pending(ctx context.Context) ([]chat.Pending, error) {
 	})
 }
 
-// messages returns the messages that a query returns, which is listWaiting or listTaken. messages leaves out messages
+// messages returns the messages that a query finds. The query is listWaiting or listTaken. messages leaves out messages
 // that can't be decoded.
 func (t *tx) messages(query string, args ...any) []store.MessageRow {
 	list := rows(t, func(m *store.MessageRow) []any {
@@ -138,21 +139,21 @@ func (t *tx) messages(query string, args ...any) []store.MessageRow {
 	return readable
 }
 
-// candidate is the row of an unfinished message that may be the one that a caller names by its id.
+// candidate is the row of an unfinished message that may be the one that a caller refers to by its id.
 type candidate struct {
 	id         int64
 	waits      bool
 	acceptedAt time.Time
 }
 
-// unfinished returns the unfinished messages with this id, first the one that the caller most likely means. Two
-// messages can have the same id only if two chats were merged by a move.
+// unfinished returns the unfinished messages with the given id. The first one is the message that the caller most
+// likely means. Two messages can have the same id only if two chats were merged by a move.
 func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// claim assigns messages to a turn. claim returns the time at which the oldest message was accepted, or now if there
-// are no messages.
+// claim assigns messages to a turn. claim returns the time at which the oldest of these messages was accepted, or the
+// current time if there are no messages.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt time.Time) {
 	acceptedAt = t.now
 	var taken []int64

@@ -31,10 +31,10 @@ type schemas struct {
 	files  fs.FS // the migrations, numbered from 1
 	newest int64
 	// oldest is the oldest schema that a program must know to use a database with the newest schema. The table
-	// compatibility contains the same number. A migration that only adds something does not change this number. A
-	// migration that removes something raises it. A migration that removes something is released one release after the
-	// first program that does not need the removed data. So programs of two consecutive releases can run at the same
-	// time.
+	// compatibility contains the same number. A migration that only adds something to the schema does not change the
+	// number oldest. A migration that removes something raises the number oldest. A migration that removes something is
+	// released one release after the first program that does not need the removed data. So programs of two consecutive
+	// releases can run at the same time.
 	oldest int64
 }
 
@@ -48,15 +48,15 @@ func known() (schemas, error) {
 	return schemas{files: files, newest: int64(len(list)), oldest: 2}, err
 }
 
-// migrate updates the schema, with one transaction for each migration. While migrate runs, no other process can
-// migrate or register. If the schema is newer than this program, migrate does not change it. migrate fails with
-// store.ErrLocked while a process runs that could not use the new schema.
+// migrate updates the schema, with one transaction for each migration. While migrate runs, no other process can migrate
+// or register. If the schema is newer than the one that this program knows, migrate does not change it. migrate fails
+// with store.ErrLocked while a process runs that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
 		return err // the method current checks later whether this program can use a newer schema
 	}
 	db := stdlib.OpenDB(*s.pool.Config().ConnConfig, stdlib.OptionAfterConnect(s.mayMigrate))
-	defer func() { err = errors.Join(err, db.Close()) }() // this also releases the locks of its connection
+	defer func() { err = errors.Join(err, db.Close()) }() // closing the database also releases the locks of its connection
 	db.SetMaxOpenConns(1)
 	switch err := db.PingContext(ctx); {
 	case errors.Is(err, errUpToDate):
@@ -70,9 +70,9 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 // errUpToDate means that another process has already migrated the schema.
 var errUpToDate = errors.New("the schema is up to date")
 
-// mayMigrate prepares a connection for migrations. mayMigrate takes the lock for migrations on the connection.
-// mayMigrate fails if there is nothing to migrate, or if a process runs that could not use the new schema. The
-// migrations run on the same connection, so they stop if the connection, and with it the lock, is lost.
+// mayMigrate prepares a connection for migrations, and takes the lock for migrations on this connection. mayMigrate
+// fails if there is nothing to migrate, or if a process runs that could not use the new schema. The migrations run on
+// the same connection. So if this connection, and with it the lock, is lost, the migrations stop.
 func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	defer func() {
 		if err != nil { // after an error, no other code closes the connection
@@ -91,9 +91,10 @@ func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	return s.refuse(ctx, conn)
 }
 
-// lockMigrations takes the lock for migrations, which conn holds until it is closed. There is no limit on how long
-// lockMigrations waits for the lock. If the machine of the process that holds the lock dies, the server must therefore
-// close that process's connection soon. The settings in keepAlive make the server do this.
+// lockMigrations takes the lock for migrations, which the connection conn holds until conn is closed. There is no limit
+// on how long lockMigrations waits for the lock. If the machine of the process that holds this lock dies, the server
+// must therefore close that process's connection soon. The settings in keepAlive make the server close such a
+// connection soon.
 func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err != nil {
 		return err
@@ -101,7 +102,7 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, lockMigration, lockClass, lockSchema); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, "RESET lock_timeout") // while the migrations run, waiting for a lock has a limit again
+	_, err := conn.Exec(ctx, "RESET lock_timeout") // while the migrations run, waiting for locks has a limit again
 	return err
 }
 
@@ -144,7 +145,7 @@ func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // refuseAlone fails if a process runs that knows only schema 1. If no such process runs, refuseAlone takes the lock
-// that such a process needs, so none can start until conn is closed.
+// that such a process needs, so that none can start until conn is closed.
 func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	var free bool
 	if err := conn.QueryRow(ctx, tryOwner, lockClass, lockOwner).Scan(&free); err != nil || free {
@@ -153,7 +154,7 @@ func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	var name, address string
 	var since time.Time
 	err := conn.QueryRow(ctx, findHolder, lockClass, lockOwner).Scan(&name, &address, &since)
-	if errors.Is(err, pgx.ErrNoRows) { // the other process has just ended
+	if errors.Is(err, pgx.ErrNoRows) { // the process that held the lock has just ended
 		return fmt.Errorf("%s is %w", s.name, store.ErrLocked)
 	}
 	if err != nil {
@@ -178,8 +179,8 @@ func (s *Store) up(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// current returns an error if this program can't use the schema. A program can use each schema that it knows, and a
-// newer schema that still contains everything that the program needs.
+// current returns an error if this program can't use the schema that the database has now. A program can use each
+// schema that it knows, and a newer schema that still contains everything that the program needs.
 func (s *Store) current(ctx context.Context) error {
 	has, err := s.schema(ctx)
 	knows := s.knows.newest
@@ -205,8 +206,8 @@ func (s *Store) current(ctx context.Context) error {
 	return nil
 }
 
-// newer returns an error if this program knows only schema versions that are older than needs. To use the database, a
-// program must know the version needs or a newer one.
+// newer returns an error if this program knows only schema versions that are older than the version needs. To use the
+// database, a program must know the version needs or a newer one.
 func (s *Store) newer(needs int64) error {
 	if needs <= s.knows.newest {
 		return nil
@@ -229,7 +230,7 @@ func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	if managed {
 		err = s.pool.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	}
-	if err == nil && version > 0 && !conversation { // the table conversation was made just now, or another program uses goose
+	if err == nil && version > 0 && !conversation { // telex's table conversation was made just now, or another program uses goose
 		err = s.pool.QueryRow(ctx, `SELECT to_regclass('conversation') IS NOT NULL`).Scan(&conversation)
 	}
 	if err == nil && conversation != (version > 0) {

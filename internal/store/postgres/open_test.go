@@ -13,7 +13,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// The error for an invalid URL must say what is wrong with it, but must not contain the password.
+// The error for an invalid URL must say what is wrong with the URL, but must not contain the password.
 func TestPostgreSQLRefusesParameters(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
@@ -58,14 +58,14 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	name, dsn := server.Create(t, "") // a database of another program, which also uses goose
+	name, dsn := server.Create(t, "") // another program, which also uses goose, has made this database
 	server.Exec(t, name, "CREATE TABLE goose_db_version (version_id bigint, is_applied bool)", "INSERT INTO goose_db_version VALUES (0, true), (7, true)")
 	for _, migrate := range []bool{false, true} {
 		_, err = newProgram(t, dsn).open(migrate)
 		p.fails(err, store.ErrForeign, "give telex a database of its own")
 	}
 
-	name, dsn = server.Create(t, "") // a database of another program, which has a table with the name of one of telex's tables
+	name, dsn = server.Create(t, "") // in this database, another program has made a table with the name of one of telex's tables
 	server.Exec(t, name, "CREATE TABLE turn (id bigint)")
 	_, err = newProgram(t, dsn).open(true)
 	p.fails(err, store.ErrForeign, "has a table turn that telex did not make")

@@ -20,8 +20,8 @@ func (p *places) add(c chat.Conversation) {
 
 func chatColumns(c *chat.Conversation) []any { return []any{&c.Endpoint, &c.Chat} }
 
-// reset queues statements after which the unfinished work of these chats counts as given to no replica, unless it was
-// given to owner.
+// reset queues statements that reset the column "given" of these chats' unfinished work to 0, unless the work was given
+// to owner.
 func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 	for _, q := range []string{resetTurns, resetInbox, resetForwarded} {
 		b.Queue(q, chats.endpoints, chats.chats, owner)
@@ -29,8 +29,8 @@ func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 }
 
 // admit returns the row id of the conversation in which a message is to be accepted. Until the transaction ends, no
-// other transaction can delete the row of the conversation. admit fails with chat.ErrLost if this replica may not
-// accept messages of the endpoint.
+// other transaction can delete this row. admit fails with chat.ErrLost if this replica may not accept messages of the
+// endpoint.
 func (t *tx) admit(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceAccept, c.Endpoint)
@@ -39,8 +39,8 @@ func (t *tx) admit(c chat.Conversation) int64 {
 
 // assign locks the row of a chat that has work, makes the live replica with the fewest chats the chat's owner, and
 // returns this replica. The caller must have checked that the chat has no live owner. If several replicas have the
-// fewest chats, this replica is preferred. assign returns 0 if no replica runs the endpoint, or if this process is not
-// a replica.
+// fewest chats, and this replica is one of them, it becomes the owner. assign returns 0 if no replica runs the
+// endpoint, or if this process is not a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
 		return 0
@@ -56,7 +56,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 			return 0
 		}
 	}
-	if lives { // meanwhile, another transaction has made a live replica the owner
+	if lives { // another transaction has meanwhile made a live replica the owner
 		return owner
 	}
 	if owner = t.fewest(members, c.Endpoint); owner != 0 {
@@ -70,7 +70,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	return owner
 }
 
-// member is a registered replica, alive or dead.
+// member is a registered replica, whether it is alive or dead.
 type member struct {
 	id        chat.ReplicaID
 	lives     bool
@@ -81,8 +81,8 @@ type member struct {
 func memberColumns(m *member) []any { return []any{&m.id, &m.lives, &m.leaving, &m.endpoints} }
 
 // fewest returns the live replica that owns the fewest chats among those that run an endpoint and are not leaving. If
-// there is none, fewest returns 0. fewest counts one more chat for the returned replica, because the caller makes that
-// replica the owner of a chat.
+// no live replica runs the endpoint, fewest returns 0. fewest counts one more chat for the returned replica, because
+// the caller makes that replica the owner of a chat.
 func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	s := t.store
 	s.mu.Lock()
@@ -99,9 +99,9 @@ func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	return best
 }
 
-// count remembers how many chats each replica owns. Until the lease is renewed the next time, this process only adds
-// the chats that it assigns itself. If it counted all chats for each new chat, this would take longer and longer as
-// their number grows.
+// count remembers how many chats each replica owns. Until this process renews its lease the next time, it only adds the
+// chats that it assigns itself. If this process counted all chats for each new chat, this would take longer and longer
+// as the number of chats grows.
 func (s *Store) count(living []chat.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,9 +111,10 @@ func (s *Store) count(living []chat.Replica) {
 	}
 }
 
-// Take makes this replica the owner of chats that have unfinished work but no live owner. most is the maximum number
-// of these chats. Take then returns the unfinished work in all chats of this replica, except for work that an earlier
-// call since the registration has returned. A repeated call with the same number returns the same work again.
+// Take makes this replica the owner of chats that have unfinished work but no live owner. The parameter most is the
+// maximum number of these chats. Take then returns the unfinished work in all chats of this replica, except for work
+// that an earlier call of Take since the registration has returned. If Take is called again with the same number, it
+// returns the same work again.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
 		members := rows(t, memberColumns, listMembers)
@@ -132,7 +133,7 @@ func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, err
 // takeOrphans makes this replica the owner of chats that have unfinished work and no live owner. takeOrphans skips
 // chats that another replica is taking at the same time.
 func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
-	dead := []chat.ReplicaID{0} // 0 stands for work that was given to no replica
+	dead := []chat.ReplicaID{0} // 0 stands for work that was not given to any replica
 	for _, m := range members {
 		if !m.lives {
 			dead = append(dead, m.id)
@@ -188,9 +189,9 @@ func (t *tx) give(call int64) (taken chat.Taken) {
 	return taken
 }
 
-// Free ends this replica's ownership of chats, with all their threads. If unfinished is false, this replica still owns
-// those chats that have unfinished work. If unfinished is true, Free also gives up these chats, and signals the other
-// replicas so that they take the work.
+// Free ends this replica's ownership of chats, with all their threads. If unfinished is false, this replica stays the
+// owner of those chats that have unfinished work. If unfinished is true, Free also gives up the chats with unfinished
+// work, and signals the other replicas so that they take this work.
 func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
 	return s.update(ctx, "free chats", func(t *tx) {
 		var leaving bool
@@ -218,9 +219,9 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 	})
 }
 
-// Forward passes a message to the replica that owns the message's chat. The store deletes the message when the owner
-// has received it. Forward returns false and does nothing if the chat has no owner. Forward also returns false if the
-// owner is dead and no replica runs the endpoint.
+// Forward passes a message to the replica that owns the message's chat. The store deletes the forwarded message when
+// the owner has received it. Forward returns false and does nothing if the chat has no owner. Forward also returns
+// false if the chat's owner is dead and no live replica runs the endpoint.
 func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -246,10 +247,10 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 	})
 }
 
-// Owned is a chat and its owner, a replica with a lease.
+// Owned is a chat and its owner, which is a replica with a lease.
 type Owned struct {
 	Replica chat.ReplicaID
-	Name    string            // name of the replica
+	Name    string            // name of the replica that owns the chat
 	Chat    chat.Conversation // without a thread
 }
 
@@ -271,8 +272,8 @@ func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	return err
 }
 
-// Receive makes this replica the receiver of an endpoint, unless another live replica is its receiver. Receive reports
-// whether this replica is the receiver now.
+// Receive makes this replica the receiver of an endpoint, unless another live replica is its receiver. The result of
+// Receive says whether this replica is the receiver now.
 func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	receive := &call{what: "become receiver", kind: "write", prompt: true}
 	receive.do = func(t *tx) {
@@ -294,6 +295,6 @@ func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	if _, err := s.write(ctx, receive); err != nil {
 		return false, err
 	}
-	is, _ := receive.result.(bool) // if the call succeeded, its result is a bool
+	is, _ := receive.result.(bool) // the type assertion can't fail: if the call succeeded, its result is a bool
 	return is, nil
 }

@@ -10,11 +10,11 @@ import (
 	"telex/internal/store"
 )
 
-// Record stores the states of parts, which are the messages of a turn's reply. Record stores all of them or none. The
-// gateway calls Record before it sends or edits a message, after it has received a sent message's id, and after it has
-// deleted a message. Record also accepts parts of a turn that Forget or Erase has fenced. For a turn that has ended,
-// Record stores only the message's reference and state, and refuses with ErrFenced to store that a new message will be
-// sent.
+// Record stores the states of parts, which are the messages of a turn's reply. Record stores either the states of all
+// these parts or none. The gateway calls Record before it sends or edits a message, after it has received a sent
+// message's id, and after it has deleted a message. Record also accepts the parts of a turn that Forget or Erase has
+// fenced. For a turn that has ended, Record stores only the message's reference and state. If the new state says that a
+// message will be sent, Record fails with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	return s.update(ctx, "record parts", func(t *tx) {
 		ended := t.existing(turn).Ended()
@@ -40,7 +40,7 @@ func (t *tx) savePart(turn string, p chat.Part) {
 	t.queue(savePart, turn, p.Index, p.State, to.Chat, to.Thread, to.Kind, p.Ref.ID, []byte(p.Source), content)
 }
 
-// content returns the part of p that the column content contains: all fields that have no column of their own.
+// content returns those fields of the part p that have no column of their own, which the column content contains.
 func content(p chat.Part) chat.Part {
 	p.Index, p.State, p.Ref, p.Source, p.Steps = 0, "", chat.MessageRef{}, "", 0
 	return p
@@ -60,7 +60,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	return func(yield func(string, chat.Part) bool) {
 		for _, p := range list {
 			var whole chat.Part
-			if err := json.Unmarshal(p.content, &whole); err != nil { // the only consequence is an unnecessary edit
+			if err := json.Unmarshal(p.content, &whole); err != nil { // ignore the error: the only consequence is an unnecessary edit
 				t.log.Error("content of a part can't be read", slog.String("turn", p.turn), slog.Any("error", err))
 			}
 			whole.First = shifted(whole.First, t.ahead)
@@ -72,10 +72,10 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	}
 }
 
-// Note appends steps to the journal of a running turn. Note appends all of the steps or none. If the process crashes
-// later, the process that continues the turn reads the appended steps. Note fails with ErrFenced if the turn is not
-// running. If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when the turn's
-// result is stored, or when the turn ends or is released.
+// Note appends steps to the journal of a running turn. Note appends either all of the steps or none. If the process
+// crashes later, the process that continues the turn reads these steps. Note fails with ErrFenced if the turn is not
+// running. If Forget or Erase has fenced the turn, Note accepts only usage. The store deletes the journal when the
+// turn's result is stored, or when the turn ends or is released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.add(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)
@@ -104,7 +104,7 @@ func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
 	}
 }
 
-// bytesOf returns b, but an empty slice instead of nil, because the column may not be NULL.
+// bytesOf returns b. If b is nil, bytesOf returns an empty slice, because the column may not be NULL.
 func bytesOf(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -11,8 +11,8 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// A process is paused during a transaction, which has locked the row of a chat. Soon after the process's lease has
-// ended, another process must become the chat's owner.
+// The test pauses a process during a transaction that has locked the row of a chat. Soon after the paused process's
+// lease has ended, another process must become the chat's owner.
 func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -46,7 +46,8 @@ func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	}
 }
 
-// All connections of a replica's pool are in use. The replica must be able to renew its lease nevertheless.
+// The test uses all connections of a replica's pool. Although all connections are in use, the replica must be able to
+// renew its lease.
 func TestPostgreSQLRenewsWhileBusy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

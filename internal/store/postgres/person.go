@@ -10,9 +10,10 @@ import (
 
 // Erase deletes a person's data in a conversation: the history entries of turns that answered the person, the summary,
 // and the person's permanent approvals. Erase also deletes entries without a person. Erase fences the person's running
-// turns, so that their results can no longer be stored. Summarized entries of other people become part of the history
-// again. For running turns of other people, the store no longer accepts a summary. Erase keeps usage, so that nobody
-// can evade a usage limit by erasing data. Erase returns the number of deleted entries.
+// turns, so that their results can no longer be stored. Entries of other people that the summary covered become part of
+// the history again. If a turn of another person is running, the store no longer accepts a summary from this turn.
+// Erase keeps usage, so that nobody can evade a usage limit by erasing data. Erase returns the number of deleted
+// entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -24,12 +25,13 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes a person's data on the person's endpoint. DeletePerson does what Erase does, in every
-// conversation with data of the person. The chat whose id is the person's user id is always included: on some
-// platforms, this is the private chat. DeletePerson drops the person's waiting messages. DeletePerson deletes the
-// person's facts, stored responses, admission and pairing request. Usage is kept, but without the person's id, and
-// without the id of a chat that only this person used. A reply whose result is already stored is still delivered.
-// DeletePerson returns the number of deleted entries, messages, facts and responses.
+// DeletePerson deletes a person's data on the person's endpoint. In every conversation with data of the person,
+// DeletePerson does what Erase does. This always includes the chat whose id is the person's user id: on some platforms,
+// this is the private chat. DeletePerson also deletes the person's waiting messages. DeletePerson also deletes the
+// person's facts, stored responses, admission and pairing request. DeletePerson keeps usage, but without the person's
+// id, and without the id of a chat that only this person used. If the result of a reply to the person is already
+// stored, the reply is still delivered. DeletePerson returns the number of deleted entries, messages, facts and
+// responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)
@@ -52,8 +54,8 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var own bool
 	t.first([]any{&own}, isOwn, conversation, p.User)
 	n := t.erase(conversation, p.User)
-	// A turn that has not ended will store its usage later, with the person's id from the row of the turn. So delete
-	// the id in the rows of turns, too.
+	// A turn that has not ended will store its usage later, with the person's id from the row of the turn. So delete the
+	// person's id in the rows of turns, too.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
 		t.queue(moveUsage, t.nowhere(p.Endpoint), conversation)
@@ -62,8 +64,8 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	return n
 }
 
-// nowhere returns the row id of an artificial conversation. The artificial conversation contains the usage of deleted
-// people in chats that nobody else used.
+// nowhere returns the row id of an artificial conversation of the endpoint. The artificial conversation contains the
+// usage of deleted people in chats that nobody else used.
 func (t *tx) nowhere(e chat.EndpointID) int64 {
 	return t.ensure(&pgx.Batch{}, keepConversation, chat.Conversation{Endpoint: e})
 }
@@ -76,8 +78,8 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 }
 
 // SavePairingRequest stores a request, which replaces an earlier request of the same person. SavePairingRequest fails
-// with chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people. An
-// advisory lock ensures that SavePairingRequest also counts requests that other processes store at the same time.
+// with chat.ErrManyRequests if other people already have the maximum number of valid requests for the endpoint. With an
+// advisory lock, SavePairingRequest also counts requests that other processes store at the same time.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		t.exec(lockEndpoint, lockPairing, k.Endpoint)
@@ -114,14 +116,14 @@ func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
 }
 
 // Consent stores a permanent approval: from now on, when this person asks something in this conversation, the tool may
-// run without a question for approval. Forget deletes the approvals of everybody in the conversation. Erase and
-// DeletePerson delete the approvals of a person.
+// run without a question for approval. The method Forget deletes the approvals of everybody in the conversation. The
+// methods Erase and DeletePerson delete the approvals of a person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	return s.update(ctx, "store consent", func(t *tx) { t.queue(saveConsent, t.take(c), u, tool) })
 }
 
-// Consented reports whether a permanent approval is stored. If so, the tool may run without a question for approval
-// when this person asks something in this conversation.
+// Consented reports whether a permanent approval is stored. If a permanent approval is stored, the tool may run without
+// a question for approval when this person asks something in this conversation.
 func (s *Store) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
 	return resultOf(ctx, s.view, "read consent", func(t *tx) (may bool) {
 		t.first([]any{&may}, findConsent, c.Endpoint, c.Chat, c.Thread, u, tool)
@@ -134,7 +136,7 @@ func (s *Store) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
 	return resultOf(ctx, s.view, "read facts", func(t *tx) []chat.Fact { return t.facts(&pgx.Batch{}, p) })
 }
 
-// facts first runs the queries in the batch b, and then returns the facts of a person.
+// facts first runs the queries in the batch b, and then reads and returns the facts of a person.
 func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 	type fact struct {
 		chat.Fact
@@ -151,9 +153,10 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 }
 
 // Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
-// fact with this text, or already has the maximum number of facts, most. Facts do not expire. The ids of a person's
-// facts are increasing numbers. An id is never reused. Remember first locks the row with the person's last number, so
-// that no other transaction can add a fact of this person at the same time.
+// fact with this text, or already has the maximum number of facts. The parameter most is this number. Facts do not
+// expire. The ids of a person's facts are increasing numbers. The id of a deleted fact is never used again. Remember
+// first locks the row that contains the last number among the person's facts, so that no other transaction can add a
+// fact of this person at the same time.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
 		t.queue(holdFacts, p.Endpoint, p.User)

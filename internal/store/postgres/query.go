@@ -1,9 +1,9 @@
 package postgres
 
-// The queries of this package are in this file, in query_turn.go and in query_replica.go. The queries of Check and
-// Copy are in check.go and copy.go.
+// The queries of the package postgres are in this file, in query_turn.go and in query_replica.go. The queries of Check
+// and Copy are in check.go and copy.go.
 
-// Queries about the server, transactions and the schema.
+// This group contains queries about the server, transactions and the schema.
 const (
 	serverVersion = `
 SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_encoding_to_char(encoding)
@@ -20,8 +20,8 @@ FROM pg_database WHERE datname = current_database()`
 	// migrating now.
 	trySchema = `SELECT pg_try_advisory_xact_lock_shared($1, $2)`
 
-	// lockMigration makes processes that migrate the schema wait for each other. A process that knows only schema 1
-	// holds the lock that tryOwner tries to take. findHolder returns the process that holds this lock.
+	// lockMigration makes processes that migrate the schema run one after the other. findHolder returns the process that
+	// holds the lock that tryOwner tries to take. A process that knows only schema 1 holds this lock.
 	lockMigration = `SELECT pg_advisory_lock($1, $2)`
 	tryOwner      = `SELECT pg_try_advisory_lock($1, $2)`
 	findHolder    = `
@@ -70,8 +70,9 @@ WHERE c.endpoint = $1 AND (c.chat = $2
     OR EXISTS (SELECT FROM consent WHERE consent.conversation = c.id AND consent.person = $2))
 ORDER BY c.id`
 
-	// isOwn reports whether only one person used a conversation. Only this person used a chat whose id is the person's
-	// id. The same holds for a chat in which nobody else asked anything, unless the chat is known to be a group.
+	// isOwn reports whether only one person used a conversation. If the id of a chat is a person's user id, only this
+	// person used the chat. Only one person used a chat, too, if nobody else asked anything in it, unless the chat is
+	// known to be a group.
 	isOwn = `
 SELECT c.chat = $2 OR NOT EXISTS (
     SELECT FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN ($2, ''))
@@ -81,7 +82,7 @@ SELECT c.chat = $2 OR NOT EXISTS (
 FROM conversation c WHERE c.id = $1`
 )
 
-// Queries about the new ids of chats that moved.
+// This group contains queries about the new ids of chats that moved.
 const (
 	saveMove = `
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES ($1, $2, $3)
@@ -102,14 +103,14 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	moveTurns   = `UPDATE turn SET conversation = $1 WHERE conversation = $2`
 	moveUsage   = `UPDATE usage SET conversation = $1 WHERE conversation = $2`
 
-	// moveConsents copies approvals, except those that the target conversation already has. deleteConsents then
-	// deletes the old rows.
+	// moveConsents copies the permanent approvals of a conversation to another one, except those that the other
+	// conversation already has. deleteConsents then deletes the old rows.
 	moveConsents = `
 INSERT INTO consent (conversation, person, tool) SELECT $1, person, tool FROM consent WHERE conversation = $2
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns makes unfinished turns answer in the new chat. retargetTurns also removes the id of the asker's
-	// message, because in the new chat this id may belong to another message.
+	// retargetTurns changes unfinished turns so that they answer in the new chat. retargetTurns also removes the id of the
+	// asker's message, because in the new chat this id may belong to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = $1, reply_to = '' WHERE conversation = $2 AND to_chat = $3 AND ended_at IS NULL`
 )
@@ -127,7 +128,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 	saveModel = `
 INSERT INTO session (conversation, model) VALUES ($1, $2) ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction replaces the summary, unless the new one covers fewer entries.
+	// saveCompaction replaces the summary, unless the new summary covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, summary, summary_upto, compactions, summary_at) VALUES ($1, $2, $3, 1, $4)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, summary_upto = excluded.summary_upto,
@@ -143,15 +144,15 @@ UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at =
 	newestEntry = `SELECT COALESCE(max(id), 0) FROM entry WHERE conversation IN ($1, $2)`
 	findEntry   = `SELECT EXISTS (SELECT FROM entry WHERE id = $1 AND conversation = $2)`
 
-	// undoTurn deletes the entries of the turn that added the newest entry. If the summary covers the newest entry,
-	// undoTurn deletes nothing.
+	// undoTurn deletes the entries of the turn that added the newest entry. If the summary covers the history's newest
+	// entry, undoTurn deletes nothing.
 	undoTurn = `
 DELETE FROM entry WHERE conversation = $1 AND id > $2
     AND turn = (SELECT turn FROM entry WHERE conversation = $1 AND id > $2 ORDER BY id DESC LIMIT 1)
 RETURNING id, turn, person, at, body`
 
-	// repeatEntries copies the entries that are not summarized, in their order, so that they get new ids.
-	// deleteRepeated deletes the rows with the old ids.
+	// repeatEntries copies the entries that no summary covers, in their order, so that they get new ids. deleteRepeated
+	// deletes the rows with the old ids.
 	repeatEntries = `
 INSERT INTO entry (conversation, turn, person, at, body)
 SELECT $1, turn, person, at, body FROM entry
@@ -174,14 +175,14 @@ WHERE e.entries > 0 OR s.summary_upto > 0 OR s.model <> ''
 ORDER BY e.newest DESC NULLS LAST, c.id DESC`
 )
 
-// Queries about the token usage of turns.
+// This group contains queries about the token usage of turns.
 const (
 	addUsage = `
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM conversation WHERE id = $1`
 
-	// usageOf selects usage by conversation, endpoint, person and time. A parameter that is 0, empty or NULL selects
-	// any value.
+	// usageOf selects usage by conversation, endpoint, person and time. If a parameter of usageOf is 0, empty or NULL,
+	// usageOf selects usage with any value.
 	usageOf = `
 FROM usage WHERE ($1::bigint = 0 OR conversation = $1) AND ($2::text = '' OR endpoint = $2) AND ($3::text = '' OR person = $3)
     AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
@@ -202,7 +203,7 @@ WHERE ($1::timestamptz IS NULL OR u.at >= $1) AND ($2::timestamptz IS NULL OR u.
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = $1 AND person = $2`
 )
 
-// Queries about responses of the API server.
+// This group contains queries about responses of the API server.
 const (
 	saveResponse = `
 INSERT INTO response (id, endpoint, person, previous, body, messages, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
@@ -220,7 +221,8 @@ SELECT id, previous, body, messages, at FROM chain ORDER BY depth DESC`
 	deleteResponses = `DELETE FROM response WHERE endpoint = $1 AND person = $2`
 )
 
-// Queries about permanent approvals of tools, and about facts that people asked the bot to remember.
+// This group contains queries about permanent approvals of tools, and about facts that people asked the bot to
+// remember.
 const (
 	saveConsent = `
 INSERT INTO consent (conversation, person, tool) VALUES ($1, $2, $3) ON CONFLICT (conversation, person, tool) DO NOTHING`
@@ -231,8 +233,8 @@ SELECT EXISTS (SELECT FROM consent WHERE conversation = (` + findConversation + 
 
 	listFacts = `SELECT number::text, body, at FROM fact WHERE endpoint = $1 AND person = $2 ORDER BY fact.number`
 
-	// holdFacts locks the row that contains the person's last fact number. If the row is missing, holdFacts creates
-	// it, because addFact needs it.
+	// holdFacts locks the row that contains the person's last fact number. If this row is missing, holdFacts creates it,
+	// because addFact needs it.
 	holdFacts = `
 INSERT INTO fact_number (endpoint, person, newest) VALUES ($1, $2, 0)
 ON CONFLICT (endpoint, person) DO UPDATE SET newest = fact_number.newest`
@@ -246,7 +248,7 @@ INSERT INTO fact (endpoint, person, number, body, at) SELECT $1, $2, newest, $3,
 	deleteFactNumbers = `DELETE FROM fact_number WHERE endpoint = $1 AND person = $2`
 )
 
-// Queries about admitted people and pairing requests.
+// This group contains queries about admitted people and pairing requests.
 const (
 	listPairingRequests = `SELECT endpoint, person, name, code, at FROM pairing_request ORDER BY at, endpoint, person`
 	savePairingRequest  = `
@@ -263,7 +265,7 @@ ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by =
 	deleteAdmission = `DELETE FROM admission WHERE endpoint = $1 AND person = $2`
 )
 
-// Queries about rate-limit blocks.
+// This group contains queries about rate-limit blocks.
 const (
 	saveBlock = `
 INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -282,8 +284,8 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = $1 A
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// Each query of a sweep deletes at most $2 rows. A query skips rows that are locked; the next sweep deletes these
-// rows.
+// Each query of a sweep deletes at most $2 rows. A query of a sweep skips rows that are locked; the next sweep deletes
+// these rows.
 const (
 	sweepInbox = `
 DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE done_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`

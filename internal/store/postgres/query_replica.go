@@ -1,13 +1,13 @@
 package postgres
 
-// These are the queries about replicas. A replica is alive until the time in the column "expires". In most of these
-// queries, $1 and $2 are an endpoint and any id of a chat, the newest or an older one.
+// These are the queries about replicas. A replica is alive until the time in the column "expires". In most of the
+// queries about replicas, $1 is an endpoint, and $2 is any id of a chat, the newest or an older one.
 
-// notify sends a signal on a channel. All replicas listen to a common channel, and each replica to a channel of its
-// own.
+// notify sends a signal on a channel. All replicas listen to a common channel, and each replica also listens to a
+// channel of its own.
 const notify = `SELECT pg_notify($1, $2)`
 
-// Queries about the registration of replicas and about their leases.
+// This group contains queries about the registration of replicas and about their leases.
 const (
 	addReplica = `
 INSERT INTO replica (name, version, knows, endpoints, began, renewed, expires)
@@ -25,8 +25,8 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
 
 	// listGone lists replicas that died so long ago that no platform limit still counts their calls. The queries whose
-	// names begin with forget delete these replicas. Unfinished work that was given to them then counts as given to no
-	// replica.
+	// names begin with forget delete these replicas. The store then treats unfinished work that was given to these
+	// replicas as if it had been given to no replica.
 	listGone = `
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`
@@ -39,13 +39,13 @@ SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NO
 	forgetReplica     = `DELETE FROM replica WHERE id = ANY ($1)`
 )
 
-// These queries are the fences. Each of them returns whether this replica may write. A query about a chat also
+// These queries are the fences. Each fence returns whether this replica may write. If a fence is about a chat, it also
 // prevents other transactions from changing the chat's owner until the transaction ends.
 const (
 	leaseHolds = `EXISTS (SELECT FROM replica WHERE id = $1 AND expires > clock_timestamp())`
 	isMine     = `h.owner IS NULL OR h.owner = $1 AND NOT h.free`
 
-	// fenceLease is the fence for writes that concern no conversation.
+	// fenceLease checks the lease for writes that concern no conversation.
 	fenceLease = `SELECT ` + leaseHolds
 
 	fenceChat = `
@@ -62,7 +62,7 @@ SELECT ` + leaseHolds + ` AND NOT EXISTS (SELECT FROM endpoint e JOIN replica r 
     WHERE e.name = $2 AND r.id <> $1 AND r.expires > clock_timestamp())`
 )
 
-// Queries about which replica receives the messages of an endpoint.
+// This group contains queries about which replica receives the messages of an endpoint.
 const (
 	findReceiver = `
 SELECT e.receiver FROM endpoint e JOIN replica r ON r.id = e.receiver WHERE e.name = $1 AND r.expires > clock_timestamp()`
@@ -74,8 +74,8 @@ WHERE endpoint.receiver IS NULL OR endpoint.receiver = $2
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 )
 
-// Queries about the owners of chats. A transaction that changes the owner of a chat locks the chat's row FOR UPDATE. A
-// transaction that requires the owner to stay the same locks the row FOR KEY SHARE.
+// This group contains queries about the owners of chats. A transaction that changes the owner of a chat locks the
+// chat's row FOR UPDATE. A transaction that requires the owner to stay the same locks the row FOR KEY SHARE.
 const (
 	chatIs = `h.endpoint = $1 AND h.chat = ` + currentChat
 
@@ -116,8 +116,8 @@ DELETE FROM chat h WHERE (h.endpoint, h.chat) IN (SELECT * FROM unnest($1::text[
         (SELECT 1 FROM turn t WHERE t.conversation = c.id AND COALESCE(t.given, -1) >= 0 LIMIT 1),
         (SELECT 1 FROM forwarded f WHERE f.conversation = c.id LIMIT 1)) IS NOT NULL LIMIT 1) IS NULL`
 
-	// inheritChat makes the owner of a chat's old id the owner of its new id. If the new id already has a live owner,
-	// that owner stays. No other transaction may write at the same time.
+	// inheritChat makes the owner of a chat's old id the owner of its new id. If the chat's new id already has a live
+	// owner, this owner stays. While inheritChat runs, no other transaction may write.
 	inheritChat = `
 WITH old AS (DELETE FROM chat WHERE endpoint = $1 AND chat = $2 RETURNING owner, free, moved, told)
 INSERT INTO chat AS h (endpoint, chat, owner, free, moved, told) SELECT $1, $3, owner, free, moved, told FROM old
@@ -130,8 +130,8 @@ ON CONFLICT (endpoint, chat) DO UPDATE SET
 
 	findOwner = `SELECT COALESCE((SELECT owner FROM chat WHERE endpoint = $1 AND chat = $2 AND NOT free), 0)`
 
-	// After these queries, the unfinished work of the given chats counts as given to no replica, unless it was given
-	// to $3.
+	// These queries reset the column "given" of the unfinished work of the given chats to 0, unless the work was given to
+	// the replica $3.
 	resetTurns     = `UPDATE turn SET given = 0 ` + elsewhere
 	resetInbox     = `UPDATE inbox SET given = 0 ` + elsewhere
 	resetForwarded = `UPDATE forwarded SET given = 0 ` + elsewhere
@@ -140,13 +140,13 @@ WHERE COALESCE(given, 0) NOT IN (0, $3) AND conversation = ANY (ARRAY(
     SELECT c.id FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat))`
 )
 
-// Queries with which Take finds unfinished work. Orphans are chats with work but without a live owner. In the queries
-// for orphans, $1 contains 0 and the ids of the dead replicas, and $2 the endpoints of this replica. $3 is the maximum
-// number of chats to take.
+// This group contains queries with which Take finds unfinished work. Orphans are chats that have unfinished work but no
+// live owner. In the queries for orphans, $1 contains 0 and the ids of the dead replicas, and $2 the endpoints of this
+// replica. $3 is the maximum number of chats to take.
 //
-// When many messages arrive at once, the statistics of PostgreSQL's planner are out of date, and the planner may
-// choose a slow index. So these queries, and the queries above that read a chat's work, are written in such a way that
-// only one index fits.
+// When many messages arrive at once, the statistics of PostgreSQL's planner are out of date, and the planner may choose
+// a slow index. So these queries, and the queries above that read a chat's work, are written in such a way that the
+// planner can use only one index.
 const (
 	orphans = `
 WITH work AS (
@@ -154,8 +154,8 @@ WITH work AS (
     UNION SELECT conversation FROM forwarded WHERE given = ANY ($1)),
 place AS (SELECT DISTINCT c.endpoint, c.chat FROM work JOIN conversation c ON c.id = work.conversation WHERE c.endpoint = ANY ($2))`
 
-	// makeOrphans creates the missing rows of orphans. The row of a chat is missing if only processes that are not
-	// replicas have stored work in it.
+	// makeOrphans creates the missing rows of orphans. If only processes that are not replicas have stored work in a chat,
+	// the chat has no row.
 	makeOrphans = orphans + `
 INSERT INTO chat (endpoint, chat) SELECT endpoint, chat FROM place p
 WHERE NOT EXISTS (SELECT FROM chat h WHERE h.endpoint = p.endpoint AND h.chat = p.chat) LIMIT $3
@@ -168,7 +168,7 @@ LIMIT $3 FOR UPDATE OF h SKIP LOCKED`
 UPDATE chat SET owner = $3, free = false, moved = owner IS NOT NULL, told = 0
 WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
 
-	// tellMoved returns the chats of a replica that had another owner before. $2 is the number of the call of Take.
+	// tellMoved returns those chats of a replica that had another owner before. $2 is the number of the call of Take.
 	tellMoved = `
 UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RETURNING endpoint, chat, moved`
 
@@ -201,10 +201,11 @@ FROM forwarded f JOIN conversation c ON c.id = f.conversation WHERE f.id = ANY (
 	moveForwarded = `UPDATE forwarded SET conversation = $1 WHERE conversation = $2`
 )
 
-// Queries about claims (chat.Claim): how many of the calls that a rate limit allows each replica may make.
+// This group contains queries about claims (chat.Claim): how many of the calls that a rate limit allows each replica
+// may make.
 const (
-	// lockEndpoint takes the advisory lock for an endpoint in the lock class $1. So transactions that change the same
-	// kind of data of an endpoint run one after the other.
+	// lockEndpoint takes the advisory lock for an endpoint in the lock class $1. Because of this lock, transactions that
+	// change the same kind of data of an endpoint run one after the other.
 	lockEndpoint = `SELECT pg_advisory_xact_lock($1, hashtext($2))`
 	listClaims   = `
 SELECT c.replica, c.ops, c.period, c.count, c.share, c.held, c.wanted, c.waiting, r.expires <= clock_timestamp()

@@ -14,18 +14,18 @@ import (
 // goneAfter is the minimum time for which the row of a dead replica is kept.
 const goneAfter = time.Hour
 
-// Register makes this process a replica with a new id and a lease. From then on, the store checks the lease at every
+// Register makes this process a replica with a new id and a lease. After Register, the store checks the lease at every
 // write.
 func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error) {
 	register := &call{what: "register replica", kind: "write", once: true, prompt: true}
 	register.do = func(t *tx) {
-		// Register must not wait for a migration, because the migration may have to wait for all transactions.
+		// Register must not wait for a migration, because the migration may have to wait until all transactions have ended.
 		var stays bool
 		if t.first([]any{&stays}, trySchema, lockClass, lockSchema); t.err == nil && !stays {
 			t.fail(errMigrating)
 		}
 		var needs int64
-		t.first([]any{&needs}, findOldest) // a migration may have raised this number since this process opened the store
+		t.first([]any{&needs}, findOldest) // since this process opened the store, a migration may have raised this number
 		if err := s.newer(needs); err != nil {
 			t.fail(err)
 		}
@@ -43,14 +43,14 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 	if err != nil {
 		return 0, err
 	}
-	id, _ := done.result.(chat.ReplicaID) // if the call succeeded, its result is an id
+	id, _ := done.result.(chat.ReplicaID) // the type assertion can't fail: if the call succeeded, its result is an id
 	s.self.Store(int64(id))
 	s.count(nil)
 	return id, nil
 }
 
-// forgetGone deletes replicas that died more than goneAfter ago. Unfinished work that was given to them then counts as
-// given to no replica.
+// forgetGone deletes replicas that died more than goneAfter ago. The store then treats unfinished work that was given
+// to these replicas as if it had been given to no replica.
 func (t *tx) forgetGone() {
 	if gone := rows(t, value[chat.ReplicaID], listGone, goneAfter); len(gone) > 0 {
 		t.all([]string{
@@ -86,12 +86,12 @@ func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, e
 	if err != nil {
 		return nil, err
 	}
-	living, _ := done.result.([]chat.Replica) // if the call succeeded, its result is a list
+	living, _ := done.result.([]chat.Replica) // the type assertion can't fail: if the call succeeded, its result is a list
 	s.count(living)
 	return living, nil
 }
 
-// Unregister ends the lease at once, and signals the other replicas so that they take over.
+// Unregister ends this replica's lease at once, and signals the other replicas so that they take over its chats.
 func (s *Store) Unregister(ctx context.Context) error {
 	_, err := s.write(ctx, &call{what: "give up lease", kind: "write", prompt: true, do: func(t *tx) {
 		t.queue(endReplica, t.self)
@@ -106,10 +106,10 @@ func (t *tx) stopReceiving() {
 	t.signal(0, chat.SignalWork)
 }
 
-// compareClocks compares this process's clock with the server's clock. asked is when this process sent a request, took
-// is the time until the response, and answer is the server's time in the response. compareClocks changes the stored
-// difference of the clocks only if the response proves this difference wrong. If every response changed the
-// difference, the converted times would vary with the delay of the responses.
+// compareClocks compares this process's clock with the server's clock. The parameter asked is when this process sent a
+// request, took is the time until the response, and answer is the server's time in the response. compareClocks changes
+// the stored difference of the clocks only if the response proves this difference wrong. If every response changed the
+// stored difference, the converted times would vary with the delay of the responses.
 func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time) {
 	if t.err != nil {
 		return
@@ -120,8 +120,8 @@ func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time
 	}
 }
 
-// lease queues a query that reports whether this replica is leaving. If the lease has ended, the transaction fails
-// with chat.ErrLost.
+// lease queues a query that reports whether this replica is leaving. If this replica's lease has ended, the transaction
+// fails with chat.ErrLost.
 func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 	b.Queue(findLease, t.self).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(leaving)
@@ -132,8 +132,8 @@ func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 	})
 }
 
-// fence queues a query that checks whether this replica may write. If not, the transaction fails with chat.ErrLost. A
-// process that is not a replica may always write.
+// fence queues a query that checks whether this replica may write. If this replica may not write, the transaction fails
+// with chat.ErrLost. A process that is not a replica may always write.
 func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	if t.self == 0 {
 		return
@@ -149,15 +149,15 @@ func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 }
 
 // fenced returns a batch with a query that makes the transaction fail with chat.ErrLost if this replica's lease has
-// ended. fenced is for writes that concern no conversation, so there is no owner to check.
+// ended. fenced is for writes that concern no conversation, so that there is no owner to check.
 func (t *tx) fenced() *pgx.Batch {
 	b := &pgx.Batch{}
 	t.fence(b, fenceLease)
 	return b
 }
 
-// Share calls decide with the claims of the other replicas on the rate limits of an endpoint. The claims that decide
-// returns replace this replica's claims. Share may call decide more than once.
+// Share calls the function decide with the claims of the other replicas on the rate limits of an endpoint. The claims
+// that the function decide returns replace this replica's claims. Share may call the function decide more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
 	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
 		var leaving bool
@@ -202,8 +202,8 @@ func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 	}
 }
 
-// CountTurn counts a turn of a person that begins now, and returns true. If limit turns of the person began in the
-// last minute, CountTurn counts nothing and returns false. If the server's response is lost, the turn may be counted
+// CountTurn counts a turn of a person that begins now, and returns true. If limit turns of the person began in the last
+// minute, CountTurn counts nothing and returns false. If the server's response is lost, CountTurn may count the turn
 // twice.
 func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error) {
 	count := &call{what: "count turn", kind: "write", prompt: true}
@@ -212,7 +212,7 @@ func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, 
 	if err != nil {
 		return false, err
 	}
-	counted, _ := done.result.(bool) // if the call succeeded, its result is a bool
+	counted, _ := done.result.(bool) // the type assertion can't fail: if the call succeeded, its result is a bool
 	return counted, nil
 }
 

@@ -45,9 +45,9 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 }
 
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
-// such turn, the list is empty. Running turns may have read the deleted entries, so the store no longer accepts their
-// summaries. The parameter says describes the turn that answers the person's command. Undo begins this turn in the
-// same transaction, unless its id is empty.
+// turn to undo, Undo returns an empty list. Running turns may have read the deleted entries, so the store no longer
+// accepts their summaries. The parameter says describes the turn that answers the person's command. Undo begins this
+// turn in the same transaction, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	undo := &call{what: "undo turn", kind: "erase", once: true}
 	if says.ID != "" {
@@ -70,15 +70,15 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	if err != nil {
 		return nil, err
 	}
-	undone, _ := done.result.([]chat.Entry) // if the call succeeded, its result is a list
+	undone, _ := done.result.([]chat.Entry) // the type assertion can't fail: if the call succeeded, its result is a list
 	slices.SortFunc(undone, func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return undone, nil
 }
 
-// Forget deletes the history of a conversation, its summary and its permanent approvals. The chosen model stays.
-// Running turns, including the turn of the command that called Forget, can't add to the history any more. For such a
-// running turn, Decide fails with ErrFenced, and End stores only usage. The ids of messages stay, so that no message
-// is answered twice.
+// Forget deletes the history of a conversation, its summary and its permanent approvals. The model that was chosen for
+// the conversation stays. After Forget, running turns can't add to the history any more, not even the turn of the
+// command that called Forget. For such a running turn, Decide fails with ErrFenced, and End stores only usage. Forget
+// keeps the ids of messages, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
@@ -93,15 +93,15 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns the entries of a conversation whose ids are greater than behind.
+// entries returns those entries of a conversation whose ids are greater than behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, entryColumns, listEntries, conversation, behind)
 }
 
 func entryColumns(e *chat.Entry) []any { return []any{&e.ID, &e.Turn, &e.User, &e.At, &e.Body} }
 
-// grow adds a turn's entries, usage and compaction to its session. If the turn adds entries and replaces an earlier
-// turn, grow deletes the entries of the earlier turn.
+// grow adds a turn's entries, usage and compaction to its session. If the turn adds entries, and if it replaces an
+// earlier turn, grow deletes the entries of the earlier turn.
 func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 	if row.Replaces != "" && len(g.History) > 0 {
 		t.queue(deleteTurnEntries, row.Conversation, row.Replaces)
@@ -115,9 +115,9 @@ func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 	}
 }
 
-// join merges the session of the conversation id into that of owner. If at least one of the two sessions has a
-// summary, the entries that no summary covers get new ids. The new ids must be larger than the ids of the summarized
-// entries.
+// join merges the session of the conversation id into the session of the conversation owner. If at least one of the two
+// sessions has a summary, the entries that no summary covers get new ids. The new ids must be larger than the ids of
+// the entries that a summary covers.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

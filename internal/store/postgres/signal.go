@@ -17,22 +17,22 @@ import (
 const channel = "telex"
 
 const (
-	// If no signal arrives for checkEvery, Listen pings the server. The server must respond within checkWithin.
-	// Together they are shorter than the 15 seconds of keepAlive.
+	// If no signal arrives for the time checkEvery, Listen pings the server. The server must respond to the ping within
+	// the time checkWithin. Together, checkEvery and checkWithin are shorter than the 15 seconds of keepAlive.
 	checkEvery  = 2 * time.Second
 	checkWithin = 3 * time.Second
 	// keepAlive makes the server close the connection about 15 seconds after the network has failed. With its default
-	// settings, the server would notice the failure much later.
+	// settings, the server would notice a failure of the network much later.
 	keepAlive = "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000"
 )
 
 // signal is a signal that a transaction sends to other replicas after its commit.
 type signal struct {
-	to   chat.ReplicaID // 0: all replicas but the sender
+	to   chat.ReplicaID // the replica that gets the signal; 0: all replicas but the sender
 	what chat.Signal
 }
 
-// signal makes the transaction send a signal after its commit: to one replica, or to all others if to is 0.
+// signal makes the transaction send a signal after its commit: to the replica to, or to all other replicas if to is 0.
 func (t *tx) signal(to chat.ReplicaID, what chat.Signal) {
 	t.signals = append(t.signals, signal{to, what})
 }
@@ -48,9 +48,10 @@ func (s signal) channel() string {
 
 func (s signal) payload(from chat.ReplicaID) string { return fmt.Sprintf("%d %d", s.what, from) }
 
-// Listen calls heard for each signal to this replica. Listen uses a connection of its own. As soon as this connection
-// receives signals, Listen calls heard with chat.SignalAll, because earlier signals may have been missed. Listen
-// returns an error when the connection is lost. Listen returns ctx's error when ctx has ended.
+// Listen calls the function heard for each signal to this replica. For the signals, Listen uses a connection of its
+// own. As soon as this connection receives signals, Listen calls the function heard with chat.SignalAll, because this
+// replica may have missed earlier signals. Listen returns an error when the connection is lost. Listen returns ctx's
+// error when ctx has ended.
 func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	self := chat.ReplicaID(s.self.Load())
 	if self == 0 {
@@ -63,7 +64,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 			var what chat.Signal
 			var from chat.ReplicaID
 			if _, err := fmt.Sscanf(n.Payload, "%d %d", &what, &from); err != nil {
-				heard(chat.SignalAll) // the signal is from another program and has another format
+				heard(chat.SignalAll) // another program has sent the signal, in another format
 			} else if from != self || n.Channel != channel {
 				heard(what)
 			}
@@ -91,8 +92,8 @@ func (s *Store) listening(ctx context.Context, self chat.ReplicaID) (*pgx.Conn, 
 	return conn, nil
 }
 
-// listen passes signals to arrived. listen returns when the connection is lost or ctx ends. listen always waits for
-// data on the connection, so it notices at once when the server closes it.
+// listen passes signals to the function arrived. listen returns when the connection is lost or ctx ends. listen always
+// waits for data on the connection, so it notices at once when the server closes the connection.
 func listen(ctx context.Context, conn *pgx.Conn, arrived func(*pgconn.Notification)) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, checkEvery)
@@ -118,5 +119,5 @@ func listen(ctx context.Context, conn *pgx.Conn, arrived func(*pgconn.Notificati
 func hangUp(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // a broken connection can't be closed gracefully
+	_ = conn.Close(ctx) // ignore the error: a broken connection can't be closed gracefully
 }

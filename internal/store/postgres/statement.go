@@ -21,7 +21,7 @@ func (t *tx) fail(err error) {
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) int { return t.execBehind(&pgx.Batch{}, query, args...) }
 
-// execBehind is like exec, but first runs the queries in the batch b, in the same round trip.
+// execBehind is like exec, but in the same round trip, it first runs the queries in the batch b.
 func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	changed := 0
 	b.Queue(query, t.args(args)...).Exec(func(tag pgconn.CommandTag) error {
@@ -32,10 +32,10 @@ func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	return changed
 }
 
-// queue adds a statement to the next round trip. The last round trip of a transaction contains the COMMIT.
+// queue adds a statement to the next round trip. The last round trip of a transaction also contains the COMMIT.
 func (t *tx) queue(query string, args ...any) { t.queued.Queue(query, t.args(args)...) }
 
-// all queues several statements with the same arguments.
+// all queues several statements that have the same arguments.
 func (t *tx) all(queries []string, args ...any) {
 	for _, q := range queries {
 		t.queue(q, args...)
@@ -57,8 +57,8 @@ func (t *tx) send(b *pgx.Batch) {
 	t.began = true
 }
 
-// row adds a query to the batch b. When the query runs, row reads its first row into dest, and sets found to true if
-// there is a row.
+// row adds a query to the batch b, to read its first row. When the query runs, its first row is read into dest. If
+// there is a row, found is set to true.
 func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(dest...)
@@ -68,7 +68,7 @@ func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...an
 	})
 }
 
-// list adds a query to the batch b. When the query runs, its rows are appended to the slice list.
+// list adds a query to the batch b, to read all its rows. When the query runs, its rows are appended to the slice list.
 func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
 		*list, err = scan(t, r, dest)
@@ -76,7 +76,7 @@ func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query stri
 	})
 }
 
-// orNone returns nil if err means that there is no row. orNone returns other errors unchanged.
+// orNone returns nil if the error err means that a query found no row. orNone returns other errors unchanged.
 func orNone(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -89,7 +89,8 @@ func (t *tx) first(dest []any, query string, args ...any) (found bool) {
 	return len(rows(t, func(*struct{}) []any { return dest }, query, args...)) > 0
 }
 
-// rows returns the rows of a query. For each row, dest returns pointers to the fields of a T, one for each column.
+// rows returns the rows of a query. For each row, the function dest returns pointers to the fields of a T, one for each
+// column.
 func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	var found []T
 	b := &pgx.Batch{}
@@ -98,7 +99,7 @@ func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	return found
 }
 
-// scan returns the rows of a query, or nil if there are none.
+// scan returns the rows of a query, or nil if the query found none.
 func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 	var none []T
 	return pgx.AppendRows(none, found, func(row pgx.CollectableRow) (v T, err error) {
@@ -109,13 +110,14 @@ func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 	})
 }
 
-// value returns v as the destination of a query that has only one column.
+// value returns the pointer v as the destination of a query that has only one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// args prepares the arguments of a query. args converts times to the server's clock. In strings, args replaces what
-// PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are passed as strings, and no known platform
-// sends ids or names with such characters. But if a message contained such a string and args did not replace it, the
-// message could never be stored. The adapter would then receive the message again and again.
+// args prepares the arguments of a query. args converts times to the server's clock. In strings, args replaces the
+// characters that PostgreSQL can't store, which are U+0000 and invalid UTF-8. Only ids and names are passed as strings,
+// and no known platform sends ids or names with characters that PostgreSQL can't store. But if a message contained such
+// an id or name, and args did not replace these characters, the message could never be stored. The platform would then
+// deliver the message again and again.
 func (t *tx) args(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -144,8 +146,8 @@ func (t *tx) localize(fields []any) {
 	}
 }
 
-// shifted returns a time that is later by d. The zero time means that there is no time, so shifted returns it
-// unchanged.
+// shifted returns the time that is later than at by the duration d. The zero time means that there is no time, so
+// shifted returns the zero time unchanged.
 func shifted(at time.Time, d time.Duration) time.Time {
 	if at.IsZero() {
 		return at
@@ -157,7 +159,7 @@ func cleanText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\u2400")
 }
 
-// orNull converts a time to a column value. The zero time becomes NULL.
+// orNull converts a time to a column value. The zero time becomes the column value NULL.
 func orNull(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil

@@ -28,45 +28,46 @@ type Options struct {
 	DSN string       // a URL: postgres://user:password@host:5432/database?sslmode=verify-full
 	Log *slog.Logger // nil: nothing is logged
 	Now func() time.Time
-	// Observe is called after each transaction with its kind and its duration, including the time it waited. The kinds
-	// are read, write, accept (storing a received message) and erase. Observe must not block. Observe may be nil.
+	// Observe is called after each transaction with the transaction's kind and duration. The duration includes the time
+	// for which the transaction waited. The kinds of transactions are read, write, accept (storing a received message) and
+	// erase. Observe must not block. Observe may be nil.
 	Observe func(kind string, took time.Duration)
 	// Migrate makes Open update the schema to the newest version.
 	Migrate bool
 }
 
-// Store is an open store. The methods of Store are safe for concurrent use. Each method runs one transaction. When the
-// method returns without an error, the data is on the disk of the database server.
+// Store is an open store. The methods of Store are safe for concurrent use. Each method runs one transaction. When a
+// method returns without an error, its data is on the disk of the database server.
 type Store struct {
 	name string // name of the database, shown to people
 	log  *slog.Logger
 	now  func() time.Time
 	told func(kind string, took time.Duration) // never nil
 	pool *pgxpool.Pool
-	// urgent is a separate pool of connections for urgent calls, such as the renewal of the lease. Such calls must not
-	// wait when all connections of pool are in use.
+	// urgent is a separate pool of connections for urgent calls, such as the renewal of the lease. Urgent calls must not
+	// wait when all connections in the field pool are in use.
 	urgent *pgxpool.Pool
 
 	knows schemas
 	from  int64 // version of the schema before Open migrated it
 
 	self  atomic.Int64 // the chat.ReplicaID of this process; 0: this process is not a replica
-	ahead atomic.Int64 // how many nanoseconds this process's clock is ahead of the server's
+	ahead atomic.Int64 // number of nanoseconds by which this process's clock is ahead of the server's
 
 	mu     sync.Mutex
-	given  map[chat.ReplicaID]int // how many chats each replica owns, as far as this process knows
-	doubts map[string]*call       // the calls whose outcome is unknown, by call.key
+	given  map[chat.ReplicaID]int // for each replica, the number of chats that it owns, as far as this process knows
+	doubts map[string]*call       // the calls whose outcome is unknown, by the field key of call
 	closed bool
 }
 
 const (
 	// minServer is the oldest version of PostgreSQL that the store supports.
 	minServer = 150000
-	// connectTimeout is the longest time that one attempt to connect may take. A connect_timeout in the DSN replaces
-	// it.
+	// connectTimeout is the longest time that one attempt to connect may take. If the DSN contains a connect_timeout, it
+	// replaces this default.
 	connectTimeout = 5 * time.Second
-	// poolSize is the maximum number of connections in the pool. A pool_max_conns in the DSN replaces it. More
-	// connections would not help, because they would wait for the same disk.
+	// poolSize is the maximum number of connections in the pool. If the DSN contains pool_max_conns, it replaces this
+	// default. More connections would not help, because all of them would wait for the same disk.
 	poolSize = 10
 	// urgentSize is the maximum number of connections in the pool urgent.
 	urgentSize = 2
@@ -82,7 +83,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, knows)
 }
 
-// open does the work of Open. knows contains the schema versions that the program knows; tests pass other versions.
+// open does the work of Open. The parameter knows contains the schema versions that the program knows; tests pass other
+// versions.
 func open(ctx context.Context, o Options, knows schemas) (*Store, error) {
 	s, err := connect(ctx, o)
 	if err != nil {
@@ -164,8 +166,8 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	// Limit how long each call waits for the locks of other connections.
 	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
 	// If this process is paused during a transaction, the transaction's locks keep other replicas from taking over the
-	// process's chats. So the server must end the transaction at about the time at which the lease ends. Two seconds
-	// are subtracted because the lease may have been renewed that long before the pause began.
+	// process's chats. So the server must end such a transaction at about the time at which the process's lease ends. Two
+	// seconds are subtracted because the process may have renewed its lease two seconds before the pause began.
 	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((chat.LeaseTime - 2*time.Second).Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
@@ -177,7 +179,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-// databaseName returns a name of the database to show to people, without the password.
+// databaseName returns a name of the database, without the password, that can be shown to people.
 func databaseName(c *pgx.ConnConfig) string {
 	hosts := []string{hostName(c.Host, c.Port)}
 	for _, f := range c.Fallbacks { // the fallbacks may contain a host again, for a connection without TLS
@@ -211,7 +213,7 @@ func (s *Store) inspect(ctx context.Context) error {
 	return nil
 }
 
-// Name returns a name of the database to show to people.
+// Name returns a name of the database that can be shown to people.
 func (s *Store) Name() string { return s.name }
 
 // Ping runs an empty write and an empty read, and returns when both have ended.
@@ -230,7 +232,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	if !closed {
-		s.pool.Close() // waits for running calls
+		s.pool.Close() // Close of the pool waits for running calls
 		if s.urgent != nil {
 			s.urgent.Close()
 		}

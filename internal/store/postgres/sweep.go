@@ -11,19 +11,20 @@ import (
 const sweepBatch = 200
 
 // tokenLife is how long the tokens of calls are kept, by the server's clock. If the outcome of a call is unknown, the
-// call is repeated within minutes or not at all.
+// store repeats the call within minutes or not at all.
 const tokenLife = 24 * time.Hour
 
-// Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days.
-// History and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after
-// retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
-// conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
+// Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days. Sweep
+// deletes history and summaries that are older than retention; if retention is 0, Sweep keeps them. Sweep deletes
+// responses that are older than retention, and all responses after 30 days at the latest. Sweep also deletes rate-limit
+// blocks that have ended, and empty conversations. Sweep keeps unfinished messages, unfinished turns and chosen models,
+// however old they are.
 //
 // Sweep uses small transactions, which skip locked rows instead of waiting for them. After each transaction, Sweep
 // pauses for as long as the transaction took. If a transaction fails, Sweep returns the error and the numbers of the
 // rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done store.Swept, err error) {
-	var others int64 // number of deleted sessions and conversations, which the result does not contain
+	var others int64 // number of deleted sessions and conversations, which the result of Sweep does not contain
 	for _, step := range sweepSteps(&done, &others, now, retention) {
 		for full := true; full; {
 			began := time.Now()
@@ -42,15 +43,16 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duratio
 	return done, nil
 }
 
-// sweepStep describes a query that deletes expired data from one table. at is the time before which data has expired.
+// sweepStep describes a query that deletes expired data from one table. The field at is the time before which data has
+// expired.
 type sweepStep struct {
 	deleted *int64
 	query   string
 	at      time.Time
 }
 
-// sweepSteps returns the steps in the order in which they must run: a step may delete rows that became unused by an
-// earlier step.
+// sweepSteps returns the steps of a sweep in the order in which they must run: a step may delete rows that became
+// unused by an earlier step.
 func sweepSteps(done *store.Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	responses := store.ResponseLife
 	if retention > 0 {

@@ -10,14 +10,14 @@ import (
 )
 
 // Begin stores that a turn begins to answer messages. Begin must be called before the first message of the reply is
-// sent. If the turn already has an Ending, its result is stored at once, and no model needs to run. Begin fails with
-// ErrUnknown if a message is missing or finished. Several turns of a conversation may run at the same time: one may
-// answer a command while another calls the model. If another turn already has some of the messages, these messages now
-// belong only to the new turn.
+// sent. If the turn already has an Ending, Begin stores the turn's result at once, and no model needs to run. Begin
+// fails with ErrUnknown if one of the turn's messages is missing or finished. Several turns of a conversation may run
+// at the same time: one may answer a command while another calls the model. If another turn already has some of the
+// messages, these messages belong only to the new turn from now on.
 //
-// Begin may be called again with the id of an unfinished turn, for example by the next process after a crash. Begin then
-// only counts one more run, for the turn and for each of its messages, and ignores the other fields of turn. Begin fails
-// with ErrFenced if the turn's result is stored, or if the turn is fenced or has ended.
+// Begin may be called again with the id of an unfinished turn, for example by the next process after a crash. In this
+// case, Begin only counts one more run, for the turn and for each of its messages, and ignores the other fields of turn.
+// Begin fails with ErrFenced if the turn's result is stored, or if the turn is fenced or has ended.
 func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 	what := "begin turn " + turn.ID
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) { t.begin(turn) }})
@@ -40,8 +40,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers in the chat with the newest id. In that chat, the id of the asker's message may belong to
-	// another message, so the answer must not refer to it.
+	// The turn must answer in the chat with the newest id. In the chat with the newest id, the id of the asker's message
+	// may belong to another message, so the answer must not refer to it.
 	old := turn.Conversation.Chat
 	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -54,8 +54,8 @@ func (t *tx) begin(turn chat.Turn) {
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
-// reset after the turn began, Decide stores nothing and fails with ErrFenced. A second call for the same turn changes
-// nothing, so the caller can repeat a call whose outcome is unknown.
+// reset after the turn began, Decide stores nothing and fails with ErrFenced. A second call of Decide for the same turn
+// changes nothing, so the caller can repeat a call whose outcome is unknown.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -66,7 +66,7 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 			t.fail(store.ErrFenced)
 		}
 		t.queue(decideTurn, id, d.Ending)
-		t.queue(deleteSteps, id) // delete the journal: the turn will not run again
+		t.queue(deleteSteps, id) // delete the turn's journal, because the turn will not run again
 		t.grow(id, row, d.Growth)
 	})
 }
@@ -92,9 +92,10 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End marks a turn and its messages as finished. End deletes the texts of the messages and of the reply, and keeps the
-// ids for some time. In the same transaction, End adds g to the session. If the session was reset while the turn ran,
-// End adds only the usage and returns no error. If the turn has already ended, End changes nothing.
+// End marks a turn and its messages as finished. End deletes the texts of the turn's messages and of the reply, and
+// keeps their ids for some time. In the same transaction, End adds the parameter g to the turn's session. If the
+// session was reset while the turn ran, End adds only the turn's usage and returns no error. If the turn has already
+// ended, End changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -107,9 +108,9 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	})
 }
 
-// Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun. The
-// turn's usage is counted nevertheless. If the turn's result is already stored, Release fails with ErrFenced. If the
-// turn has already ended, Release changes nothing.
+// Release ends a turn that has answered nothing. After Release, the turn's messages wait again, as if the turn had not
+// begun. Release counts the turn's usage nevertheless. If the turn's result is already stored, Release fails with
+// ErrFenced. If the turn has already ended, Release changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -131,14 +132,14 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 }
 
 // Unfinished returns the turns that have begun but have not ended, oldest first, with their messages, parts and
-// journals. After a restart, the new process continues these turns. A turn without messages must not run again: its
-// messages belong to other turns, or can't be decoded.
+// journals. After a restart, the new process continues the turns that Unfinished returns. A turn without messages must
+// not run again: its messages belong to other turns, or can't be decoded.
 func (s *Store) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn { return t.turns(listUnfinished) })
 }
 
-// turns returns the turns that a query returns, which is listUnfinished or listTurns. turns adds their messages, parts
-// and journals.
+// turns returns the turns that a query finds. The query is listUnfinished or listTurns. turns adds the messages, parts
+// and journals of these turns.
 func (t *tx) turns(query string, args ...any) []chat.Turn {
 	turns := rows(t, func(t *chat.Turn) []any {
 		c, to := &t.Conversation, &t.To
@@ -167,14 +168,14 @@ func (t *tx) turns(query string, args ...any) []chat.Turn {
 	return turns
 }
 
-// turn reads a turn. The transaction must already have locked the turn's conversation.
+// turn reads the row of a turn. The transaction must already have locked the turn's conversation.
 func (t *tx) turn(id string) (row store.TurnRow) {
 	row.Exists = t.first(row.Columns(), findTurn, id)
 	return row
 }
 
-// existing locks the conversation of a turn and then reads the turn, in one round trip. The transaction fails if the
-// turn does not exist, or if another replica owns the turn's chat.
+// existing locks the conversation of a turn and then reads the turn's row, in one round trip. The transaction fails if
+// the turn does not exist, or if another replica owns the turn's chat.
 func (t *tx) existing(id string) (row store.TurnRow) {
 	b := &pgx.Batch{}
 	t.fence(b, fenceTurn, id)

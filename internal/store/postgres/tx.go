@@ -20,23 +20,23 @@ import (
 // These are the classes and numbers of the advisory locks. The bytes of lockClass spell "telx".
 const (
 	lockClass   = 0x74656c78
-	lockOwner   = 1          // a process that knows only schema 1 holds it as long as it runs
-	lockWriters = 2          // each writing transaction holds it shared; a transaction that must write alone holds it exclusively
-	lockSchema  = 3          // a process that migrates the schema holds it exclusively; one that registers holds it shared
-	lockShares  = 0x74656c73 // a separate class, with a number for each endpoint
-	lockPairing = 0x74656c70 // a separate class, also with a number for each endpoint
+	lockOwner   = 1          // a process that knows only schema 1 holds this lock as long as it runs
+	lockWriters = 2          // each writing transaction holds this lock shared; one that must write alone holds it exclusively
+	lockSchema  = 3          // a process that migrates the schema holds this lock exclusively; one that registers holds it shared
+	lockShares  = 0x74656c73 // a separate class of locks, with a number for each endpoint
+	lockPairing = 0x74656c70 // a separate class of locks, also with a number for each endpoint
 )
 
 const (
 	// callTimeout is the longest time that one attempt to run a transaction may take, even if the network drops all
 	// packets.
 	callTimeout = 10 * time.Second
-	// patience is how long a call waits for an unreachable database. A server that restarts its processes after a
-	// crash is reachable again within a second. Callers repeat their calls during longer outages.
+	// patience is how long a call waits for an unreachable database. If a crash makes the server restart its processes, it
+	// is reachable again within a second. During longer outages, the callers repeat their calls.
 	patience = 2 * time.Second
 	// maxConflicts is how often a transaction is repeated because it conflicts with other transactions.
 	maxConflicts = 10
-	// firstPause and maxPause are the shortest and the longest pause between two attempts.
+	// firstPause and maxPause are the shortest and the longest pause between two attempts to run a transaction.
 	firstPause = 10 * time.Millisecond
 	maxPause   = 250 * time.Millisecond
 )
@@ -46,7 +46,7 @@ var errLost = errors.New("connection lost")
 
 // tx is one transaction. All statements of a tx see the same current time. After the first error, the methods of tx do
 // nothing and return zero values, and the transaction fails with this error. The time columns contain times of the
-// server's clock. The methods convert them from and to times of this process's clock.
+// server's clock. The methods of tx convert times between the server's clock and this process's clock.
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
@@ -54,8 +54,8 @@ type tx struct {
 	queued  *pgx.Batch      // statements for the next round trip, whose results are not needed
 	ctx     context.Context //nolint:containedctx // the context of the call
 	now     time.Time
-	self    chat.ReplicaID // 0: this process is not a replica
-	ahead   time.Duration  // by how much this process's clock is ahead of the server's
+	self    chat.ReplicaID // replica id of this process; 0: this process is not a replica
+	ahead   time.Duration  // time by which this process's clock is ahead of the server's clock
 	signals []signal
 	log     *slog.Logger
 	err     error
@@ -65,18 +65,18 @@ type tx struct {
 // effect.
 type call struct {
 	what   string
-	kind   string // the kind that is passed to Options.Observe
+	kind   string // the kind of transaction that is passed to Options.Observe
 	once   bool   // the call must not take effect twice, so its transaction stores the token
 	key    string // only if once is set: calls with the same key are repetitions of one call; empty: callers don't repeat the call
 	alone  bool   // no other writing transaction may run at the same time
 	prompt bool   // the call uses the pool urgent, and is canceled when the caller's context ends
 	do     func(*tx)
-	result any    // set by the last run of do that succeeded
-	token  string // only if once is set; random
-	sent   bool   // COMMIT was sent, but its response was lost
+	result any    // set by the last run of the function do that succeeded
+	token  string // only if the field once is set; random
+	sent   bool   // COMMIT was sent, but the response to it was lost
 }
 
-// update runs do in a transaction that may write.
+// update runs the function do in a transaction that may write.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	_, err := s.write(ctx, &call{what: what, kind: "write", do: do})
 	return err
@@ -94,12 +94,12 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	return err
 }
 
-// resultOf calls run with do, and returns the result of do. run is view, update or a similar method. After an error,
-// resultOf returns the zero value.
+// resultOf calls the function run with the function do, and returns the result of do. The function run is view, update
+// or a similar method. After an error, resultOf returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	err := run(ctx, what, func(t *tx) {
-		if v := do(t); t.err == nil { // if this run failed, keep the result of an earlier run, which may have been committed
+		if v := do(t); t.err == nil { // if this run failed, keep the result of an earlier run of do, which may have been committed
 			out = v
 		}
 	})
@@ -109,8 +109,8 @@ func resultOf[T any](ctx context.Context, run func(context.Context, string, func
 	return out, nil
 }
 
-// write runs a writing transaction. write returns the call that took effect: c itself, or an earlier call with the
-// same key.
+// write runs a writing transaction. write returns the call that took effect: either c itself, or an earlier call with
+// the same key.
 func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	began := time.Now()
 	defer func() { s.told(c.kind, time.Since(began)) }()
@@ -132,7 +132,7 @@ func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	return c, s.explain(ctx, c.what, err)
 }
 
-// doubt returns the call with this key if its outcome is unknown, and nil otherwise.
+// doubt returns the call with the given key if the outcome of this call is unknown, and nil otherwise.
 func (s *Store) doubt(key string) *call {
 	if key == "" {
 		return nil
@@ -142,8 +142,8 @@ func (s *Store) doubt(key string) *call {
 	return s.doubts[key]
 }
 
-// settle remembers a call whose outcome is unknown, so that the next call with the same key uses the same token. Once
-// a call with this key has succeeded, settle forgets it.
+// settle remembers a call whose outcome is unknown, so that the next call with the same key uses the same token. Once a
+// call with the same key has succeeded, settle forgets the earlier call.
 func (s *Store) settle(c *call, err error) {
 	if c.key == "" {
 		return
@@ -158,8 +158,8 @@ func (s *Store) settle(c *call, err error) {
 	}
 }
 
-// view runs do in a transaction that sees one consistent state of the store. If the transaction fails, view may run do
-// again.
+// view runs the function do in a transaction that sees one consistent state of the store. If the transaction fails,
+// view may run the function do again.
 func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
 	defer func() { s.told("read", time.Since(began)) }()
@@ -177,7 +177,8 @@ func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, err)
 }
 
-// repeat calls the function once until it succeeds or fails with a permanent error, but no longer than patience.
+// repeat calls the function in the parameter once until it succeeds or fails with a permanent error, but no longer than
+// patience.
 func (s *Store) repeat(ctx context.Context, once func() error) error {
 	deadline := time.Now().Add(patience)
 	wait, conflicts := firstPause, 0
@@ -200,7 +201,7 @@ func (s *Store) repeat(ctx context.Context, once func() error) error {
 	}
 }
 
-// pause waits for d. If ctx ends earlier, pause returns the error of ctx.
+// pause waits until the duration d has passed. If ctx ends earlier, pause returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -212,8 +213,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// onConnection runs do with a connection of a pool, for at most callTimeout. If prompt is not set, onConnection
-// ignores the end of ctx once it has a connection. If the connection breaks, the error wraps errLost.
+// onConnection runs the function do with a connection of a pool, for at most callTimeout. If prompt is false,
+// onConnection ignores the end of ctx once it has a connection. If the connection breaks, the error wraps errLost.
 func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.Context, *pgx.Conn) error) error {
 	acquiring, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -240,8 +241,8 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	return lost(conn, do(running, conn.Conn()))
 }
 
-// lost wraps err in errLost if the connection has been closed. If the server itself reported why, lost returns err
-// unchanged, because it is more precise.
+// lost wraps the error err in errLost if the connection has been closed. If the server itself reported why it closed
+// the connection, lost returns err unchanged, because err is more precise.
 func lost(conn *pgxpool.Conn, err error) error {
 	if err == nil || !conn.Conn().IsClosed() || away(err) {
 		return err
@@ -278,9 +279,9 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 	})
 }
 
-// begin returns the statements that begin a writing transaction. If an earlier attempt of the call was committed, the
-// statements fail with an error for which committed returns true. If the server is still running an earlier attempt,
-// the statements wait until that attempt ends.
+// begin returns the statements that begin a writing transaction. If an earlier attempt of the call was committed, these
+// statements fail with an error for which the function committed returns true. If the server is still running an
+// earlier attempt, these statements wait until that attempt ends.
 func (c *call) begin() *pgx.Batch {
 	lock := lockShared
 	if c.alone {
@@ -295,8 +296,8 @@ func (c *call) begin() *pgx.Batch {
 	return b
 }
 
-// run runs the statements of head, which begin a transaction, and then calls do. If do panics, run returns an error,
-// so that the panic makes only this call fail and not the whole daemon.
+// run runs the statements in head, which begin a transaction, and then calls the function do. If the function do
+// panics, run returns an error, so that the panic makes only this call fail and not the whole daemon.
 func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do func(*tx)) (t *tx, err error) {
 	t = &tx{
 		store: s, on: conn, ctx: ctx, queued: head, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
@@ -311,10 +312,10 @@ func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do fun
 	return t, t.err
 }
 
-// commit runs the queued statements, commits the transaction, and then sends its signals, in one round trip. The
-// signals are sent outside of the transaction: PostgreSQL commits transactions that send signals only one after the
-// other, and each commit waits for the disk. If a signal is lost, the other replicas find the work the next time they
-// look for it.
+// commit runs the queued statements, commits the transaction, and then sends the transaction's signals, in one round
+// trip. The signals are sent outside of the transaction, because PostgreSQL commits transactions that send signals only
+// one after the other, and each commit waits for the disk. If a signal is lost, the other replicas find the work the
+// next time they look for work.
 func (t *tx) commit() (tag pgconn.CommandTag, err error) {
 	b := t.queued
 	b.Queue("COMMIT")

@@ -18,7 +18,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// program plays a release of telex, which knows its own list of migrations.
+// program plays a release of telex, which has its own list of migrations.
 type program struct {
 	*testing.T
 	dsn   string
@@ -33,7 +33,7 @@ func newProgram(t *testing.T, dsn string) program {
 	return p
 }
 
-// after returns the release that follows p and has one more migration.
+// after returns the release that follows the release p and has one more migration.
 func (p program) after(oldest int64, migration string) program {
 	files := fstest.MapFS{}
 	list, err := fs.ReadDir(p.knows.files, ".")
@@ -87,7 +87,7 @@ func (p program) answers(s *Store, call int64, id string) {
 	p.Helper()
 	ctx, c := p.Context(), chat.Conversation{Endpoint: "tg", Chat: "1"}
 	in := chat.Inbound{ID: chat.MessageID(id), To: chat.Target{Chat: "1"}, Text: "question"}
-	s.count(nil) // as after a renewal of the lease: count the replicas' chats anew
+	s.count(nil) // count the chats of the replicas anew, as after a renewal of the lease
 	_, err := s.Accept(ctx, c, in)
 	p.must(err)
 	taken, err := s.Take(ctx, call, 10)
@@ -110,10 +110,10 @@ func (p program) fails(err, want error, text string) {
 }
 
 // In a rolling upgrade, two consecutive releases run at the same time, and both must work. While a program runs that
-// could not use the new schema, the migration must be refused.
+// could not use the new schema, a migration to this schema must fail.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, true) // durable, because Check would report a server without syncs as a risk
+	server := pgtest.Start(t, true) // the server must sync, because Check would report a server without syncs as a risk
 	_, dsn := server.Create(t, "")
 	old := newProgram(t, dsn)
 	expand := old.after(2, "ALTER TABLE turn ADD COLUMN mood text NOT NULL DEFAULT ''; CREATE TABLE mood (name text); UPDATE turn SET mood = state;")
@@ -150,8 +150,9 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	}
 }
 
-// A migration first checks that no program runs that could not use the new schema. Until the migration ends, no such
-// program must be able to start. If the migration loses the lock that prevents this, the migration must stop.
+// A migration first checks that no program runs that could not use the new schema. Until the migration ends, it must be
+// impossible to start a program that could not use the new schema. If the migration loses the lock that prevents such a
+// start, the migration must stop.
 func TestPostgreSQLMigrationAlone(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -211,8 +212,9 @@ func awaitRows(t *testing.T, server *pgtest.Server, name, query string) (rows []
 }
 
 // A program that knows only schema 1 assumes that no other process uses the database. The migration to schema 2 must
-// be refused until such a program has ended. Afterwards, the new program must get its unfinished work. If the old
-// program had only lost its connection, it must notice that another process took over.
+// fail until a program that knows only schema 1 has ended. Afterwards, the new program must get the unfinished work of
+// the old one. If the old program has not ended, but only lost its connection, it must notice that another process took
+// over.
 func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -231,7 +233,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	now.must(err)
 	conn, err := alone.pool.Acquire(t.Context())
 	now.must(err)
-	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // like a program that knows only schema 1: take its lock
+	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // take the lock that a program with only schema 1 takes
 	now.must(err)
 	_, err = now.open(false)
 	now.fails(err, store.ErrOlder, "telex store migrate brings it up to date")
@@ -254,8 +256,8 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	}
 }
 
-// The machine of a process that migrates the schema may die. The test checks the settings with which the server
-// notices this within about 15 seconds.
+// While a process migrates the schema, its machine may die. The test checks the settings with which the server notices
+// this failure within about 15 seconds.
 func TestPostgreSQLMigrationOfADeadMachine(t *testing.T) {
 	t.Parallel()
 	_, dsn := pgtest.Start(t, false).Create(t, "")

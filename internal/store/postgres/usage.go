@@ -39,8 +39,8 @@ func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
 	}
 }
 
-// Account adds up the token usage of turns. The store keeps usage for 400 days, even after the person is deleted, but
-// then without the person's user id.
+// Account adds up the token usage of turns. The store keeps usage for 400 days. If a person is deleted, the person's
+// usage stays, but without the person's user id.
 func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Account, error) {
 	return resultOf(ctx, s.view, "sum up usage", func(t *tx) store.Account {
 		return o.Sum(slices.Values(rows(t, (*store.UsageRow).Columns, listUsage, orNull(o.From), orNull(o.To))))
@@ -48,8 +48,8 @@ func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Acco
 }
 
 // SaveExchange stores a turn of the API server after the turn has ended: its usage, its additions to the session and
-// its response. All of this is stored in one transaction. If the history that the turn read has been deleted
-// meanwhile, only the usage and the response are stored.
+// its response. SaveExchange stores all of this data in one transaction. If the history that the turn read has been
+// deleted meanwhile, SaveExchange stores only the usage and the response.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	what := "store turn " + x.Turn
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) {
@@ -69,8 +69,8 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 }
 
 // Responses returns a person's response and the earlier responses of the same conversation, oldest first. If the
-// response does not exist, the list is empty. If one of the earlier responses was deleted, the list begins after that
-// one.
+// response does not exist, Responses returns an empty list. If one of the earlier responses was deleted, the list
+// begins after the deleted response.
 func (s *Store) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, s.view, "read responses", func(t *tx) []chat.Response {
 		return rows(t, func(r *chat.Response) []any {
