@@ -11,10 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// composeFile is what our files use of the Compose specification, https://docs.docker.com/reference/compose-file/. The test
-// fails for any other key, so that it finds a misspelt key without Docker.
+// composeFile contains the keys of the Compose specification (https://docs.docker.com/reference/compose-file/) that telex's
+// Compose files use. The test fails if a file contains any other key, so it finds misspelt keys without Docker.
 type composeFile struct {
-	Telex    composeService `yaml:"x-telex"` // the common part of several services
+	Telex    composeService `yaml:"x-telex"` // settings that several services share
 	Services map[string]composeService
 	Secrets  map[string]struct{ File string }
 	Volumes  map[string]*struct{}
@@ -57,7 +57,8 @@ func composeOf(t *testing.T, name string) (c composeFile) {
 	return c
 }
 
-// Docker is not there when the tests run, so they check what Docker would notice, and that the daemons are stopped as they want it.
+// TestCompose finds errors in the Compose files without Docker, for example a volume that is not declared. The test also checks
+// that Docker gives each daemon enough time to stop.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	var daemon struct {

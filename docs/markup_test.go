@@ -1,4 +1,4 @@
-// Package docs_test keeps the tables of these pages true.
+// Package docs_test checks that tables, links and configurations in the documentation match the code.
 package docs_test
 
 import (
@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables anew")
 
-// constructs are what GitHub flavoured Markdown has, with what models write besides.
+// constructs returns samples of GitHub-flavoured Markdown, and of other syntax that models write, such as math.
 func constructs() []struct{ name, src string } {
 	return []struct{ name, src string }{
 		{"paragraph, line break", "one\ntwo\n\nthree"},
@@ -64,7 +64,7 @@ func constructs() []struct{ name, src string } {
 	}
 }
 
-// D7: the table in markup.md says what the renderers do.
+// D7: the table in markup.md must show exactly what the renderers write.
 func TestMarkupTable(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
@@ -95,7 +95,7 @@ func TestMarkupTable(t *testing.T) {
 	}
 }
 
-// lay renders src with its spans as tags.
+// lay renders Markdown in a dialect, and writes the formats of the result as tags.
 func lay(t *testing.T, d markup.Dialect, src string) string {
 	t.Helper()
 	var out []string
@@ -105,8 +105,8 @@ func lay(t *testing.T, d markup.Dialect, src string) string {
 	return strings.Join(out, "\n")
 }
 
-// tagged writes spans into the text; the texts here have one unit for each rune or are not
-// formatted behind an emoji.
+// tagged returns a rendered text with its formats as tags. tagged treats offsets as numbers of runes, so a sample must have no
+// format after a character of two UTF-16 units.
 func tagged(r markup.Rendered) string {
 	text := []rune(r.Text)
 	marks := make([]string, len(text)+1)
@@ -130,7 +130,8 @@ func tagged(r markup.Rendered) string {
 	return out.String()
 }
 
-// code writes s for a cell: line breaks as ⏎, escape characters as ␛, others by their number.
+// code returns s as inline code for a cell of the table. A line break becomes ⏎, an escape character becomes ␛, and other
+// control characters become their numbers.
 func code(s string) string {
 	if s == "" {
 		return "nothing"

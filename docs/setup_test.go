@@ -36,7 +36,7 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// blocks returns the YAML of a page, each block with the indentation of its first line taken off.
+// blocks returns the YAML blocks of a page. The indentation of a block's first line is removed from all lines of the block.
 func blocks(text string) []string {
 	var out []string
 	for _, m := range yamlBlock.FindAllStringSubmatch(text, -1) {
@@ -46,7 +46,7 @@ func blocks(text string) []string {
 	return out
 }
 
-// secrets has a value of the right shape for each variable of the pages.
+// secrets returns a valid made-up value for each environment variable that the pages use.
 func secrets(name string) (string, bool) {
 	value, ok := map[string]string{
 		"OPENAI_API_KEY": "sk-x", "TELEGRAM_BOT_TOKEN": "1:x", "TELEGRAM_WEBHOOK_SECRET": "0123456789abcdef0123456789abcdef", "DISCORD_BOT_TOKEN": "a.b.c",
@@ -56,7 +56,8 @@ func secrets(name string) (string, bool) {
 	return value, ok
 }
 
-// A configuration in a page is used unchanged. A block without models is only these sections.
+// The configurations in the setup pages must be valid. A later block of a page may contain only some sections, so the test adds
+// its sections to those of the earlier blocks.
 func TestSetupConfigs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"setup-telegram.md", "setup-discord.md", "setup-slack.md", "setup-whatsapp.md", "setup-homeassistant.md"} {
@@ -99,7 +100,8 @@ func TestSetupConfigs(t *testing.T) {
 	}
 }
 
-// manifests returns the manifest of the page about Slack, and its lines for events by HTTP.
+// manifests returns the two manifests in setup-slack.md: the one for Socket Mode, and the lines of a manifest for events by
+// HTTP.
 func manifests(t *testing.T) (socket, http slack.Manifest) {
 	t.Helper()
 	var found []slack.Manifest
@@ -121,7 +123,8 @@ func manifests(t *testing.T) (socket, http slack.Manifest) {
 	return found[0], found[1]
 }
 
-// Slack's rules for a manifest: https://docs.slack.dev/reference/app-manifest. Each event needs its scope.
+// The manifest in setup-slack.md must follow Slack's rules (https://docs.slack.dev/reference/app-manifest), and must contain
+// the scope that each event needs.
 func TestSlackManifest(t *testing.T) {
 	t.Parallel()
 	m, _ := manifests(t)
@@ -164,13 +167,13 @@ func TestSlackManifest(t *testing.T) {
 	if c := m.Features.SlashCommands; len(c) != 1 || c[0].Command != "/telex" || c[0].Url != "" {
 		t.Errorf("commands %+v, want /telex without an address", c)
 	}
-	// The bot's name is what the page tells people to mention.
+	// The page must tell people to mention the bot by the name in the manifest.
 	if name := m.Features.BotUser.DisplayName; !strings.Contains(page(t, "setup-slack.md"), "/invite @"+name) {
 		t.Errorf("the page does not speak of @%s", name)
 	}
 }
 
-// The lines for HTTP differ from the manifest as the page says, and all lead to one address.
+// In the manifest's lines for events by HTTP, events, commands and buttons must have the same URL, and Socket Mode must be off.
 func TestSlackManifestHTTP(t *testing.T) {
 	t.Parallel()
 	socket, m := manifests(t)
@@ -188,7 +191,8 @@ func TestSlackManifestHTTP(t *testing.T) {
 	}
 }
 
-// The number in the link is the sum of the permissions, and these are Discord's.
+// The table in setup-discord.md must contain Discord's value of each permission. The number in the invitation link must be the
+// sum of these values.
 func TestDiscordPermissions(t *testing.T) {
 	t.Parallel()
 	text := page(t, "setup-discord.md")
@@ -209,7 +213,7 @@ func TestDiscordPermissions(t *testing.T) {
 	}
 }
 
-// Links between our pages lead somewhere.
+// Each link between pages of the documentation must lead to an existing file and heading.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("*.md")
@@ -232,7 +236,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are the headings of a page as links name them.
+// anchors returns the headings of a page in the form in which links refer to them.
 func anchors(text string) []string {
 	var out []string
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
@@ -250,7 +254,7 @@ func anchors(text string) []string {
 	return out
 }
 
-// The configuration of the page about the API server works as it stands.
+// The configuration in api-server.md must be valid without changes, except that the test adds a model.
 func TestAPIServerPage(t *testing.T) {
 	t.Parallel()
 	found := blocks(page(t, "api-server.md"))
