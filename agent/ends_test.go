@@ -42,7 +42,8 @@ func (r ran) checkComplete(t *testing.T) {
 }
 
 // If a limit ends a turn, Result.Stop names the limit. Either the log names the limit, too, and a line tells people about the
-// limit, or the error names the limit, and the caller logs this error. If only one call takes too long, the log says so.
+// limit, or the error names the limit, and the caller logs this error. If a single tool call takes too long, the log reports
+// this call.
 func TestEachLimitIsReported(t *testing.T) {
 	lines := DefaultLines()
 	usage := Completion{Usage: &Usage{Prompt: 10, Completion: 5}}
