@@ -27,8 +27,8 @@ type api interface {
 // of type Text, Reasoning or Call, and then calls either end or fail.
 type streamer interface {
 	begin()
-	// event writes the piece in e, which belongs to the answer's item with the given index. isNew says that the piece
-	// is the item's first piece.
+	// event writes the piece in e, which belongs to the answer's item with the given index. The parameter isNew says that
+	// the piece is the item's first piece.
 	event(e agent.Event, index int, isNew bool)
 	end(o outcome)
 	fail(err *apiError)
@@ -67,7 +67,7 @@ type item struct {
 }
 
 // add adds the content of an event to the answer. add returns the index of the item that contains the event, and
-// whether the item is new. If the event belongs to no item, the index is -1.
+// whether the item is new. If the event belongs to no item, add returns the index -1.
 func (a *answer) add(e agent.Event) (index int, isNew bool) {
 	switch e := e.(type) {
 	case agent.Text:

@@ -19,7 +19,7 @@ type Documents interface {
 }
 
 // maxDocuments is the maximum number of documents that the server reads for one request. The server reads the documents
-// of the newest messages first. maxKnownBytes limits the total size of the remembered texts in bytes.
+// of the newest messages first. maxKnownBytes limits the total size of the remembered texts of documents in bytes.
 const (
 	maxDocuments  = 10
 	maxKnownBytes = 4 << 20

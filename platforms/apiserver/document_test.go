@@ -9,8 +9,8 @@ import (
 	"telex/agent"
 )
 
-// numbered implements Documents. Each time numbered reads a document, numbered returns a text that begins with the next
-// number.
+// numbered implements Documents for tests. Each time numbered reads a document, numbered returns a text that begins
+// with the next number.
 type numbered struct{ read int }
 
 func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) {

@@ -94,7 +94,8 @@ type exchange struct {
 	repeating     bool // the model repeats text that was already sent before a reset
 }
 
-// run runs the turn and sends the answer to the client. If run returns an error, the outcome is nil.
+// run runs the turn and sends the answer to the client. If the method run returns an error, the returned outcome is
+// nil.
 func (x *exchange) run(ctx context.Context) (_ *outcome, failed *apiError) {
 	defer func() { x.logEnd(failed) }()
 	if err := x.countTurn(ctx, x.client); err != nil {
@@ -162,9 +163,9 @@ func (x *exchange) newTurn(ctx context.Context) (t agent.Turn, past history, _ *
 	}, past, nil
 }
 
-// asker returns the name of the person for whom the model answers. The name consists of the client's name and the
-// request's field user. telex stores under this name what it remembers about the person, so users of the same key
-// can't see each other's memories.
+// asker returns the name of the person for whom the model answers. The name of the asker consists of the client's name
+// and the request's field user. telex stores under this name what it remembers about the person, so users of the same
+// key can't see each other's memories.
 func (x *exchange) asker() string {
 	person := x.personOf(x.client).String()
 	if x.query.user != "" {
@@ -219,8 +220,8 @@ func (x *exchange) emit(e agent.Event) {
 
 // handleReset handles a reset in a stream. After a reset, the text that the model has written so far no longer belongs
 // to the answer. The server can't remove text that it has sent, so handleReset ends the turn with an error. If the text
-// so far was reasoning without a start tag, handleReset instead sends the end tag, because many clients hide all text
-// before this tag.
+// before the reset was reasoning without a start tag, handleReset instead sends the end tag, because many clients hide
+// all text before this tag.
 func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	if !e.Thought {
 		cancel(errRestarted)
@@ -268,8 +269,8 @@ func newToolEvent(e agent.Tool) toolEvent {
 	return toolEvent{Type: "telex.tool", ID: e.ID, Name: e.Name, Display: e.Display, State: states[e.State]}
 }
 
-// store stores the turn's usage, and the history or response to which later requests may refer. run sends the end of
-// the answer only after store has returned, so a following request finds the stored data.
+// store stores the turn's usage, and the history or response to which later requests may refer. The method run sends
+// the end of the answer only after store has returned, so that a following request finds the stored data.
 func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result agent.Result, o outcome, usage []chat.Usage) *apiError {
 	save := chat.Exchange{Growth: chat.Growth{Usage: usage}}
 	if x.session.Thread != "" {
@@ -289,8 +290,8 @@ func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result
 	return nil
 }
 
-// save stores the turn. If the client disconnects while save runs, save continues, because the turn's usage must be
-// counted.
+// save stores the data of a finished turn. If the client disconnects while save runs, save continues, because the
+// turn's usage must be counted.
 func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 	const saveTime = 30 * time.Second
 	e.Turn, e.Conversation, e.User = x.reply.id, x.session, x.personOf(x.client).User

@@ -16,7 +16,7 @@ const (
 )
 
 // idempotencyCache keeps the answers to requests with an Idempotency-Key in memory, so that the server can answer a
-// repeated request with the same answer. A full cache drops the oldest answers first.
+// repeated request with the same answer. When an idempotencyCache is full, it drops the oldest answers first.
 type idempotencyCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedAnswer
@@ -63,8 +63,8 @@ func (p *idempotencyCache) begin(key string, digest [sha256.Size]byte) (*cachedA
 	}
 }
 
-// end stores the answer to the first request with an Idempotency-Key. If o is nil, the request failed. end then removes
-// the key, so that the client can repeat the request with the same key.
+// end stores the answer to the first request with an Idempotency-Key. If o is nil, the request failed. If the request
+// failed, end removes the Idempotency-Key, so that the client can repeat the request with the same key.
 func (p *idempotencyCache) end(key string, x *exchange, o *outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -112,7 +112,7 @@ type received struct {
 	Body       io.Reader
 }
 
-// request sends a request. head lists headers: a name, its value, the next name, and so on.
+// request sends a request. The parameter head lists headers: a name, its value, the next name, and so on.
 func (l *lab) request(ctx context.Context, method, path, body string, head ...string) received {
 	l.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))

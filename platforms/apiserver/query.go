@@ -277,7 +277,8 @@ func (q *query) addTool(f function, param string) *apiError {
 
 // chooseTool applies a request's tool_choice. The choice "none" disables only the client's tools, because the client
 // does not know telex's own tools. If tool_choice requires a call, telex offers the model only the client's tools,
-// because a call of a client's tool ends the turn. all says whether addResponseTools has kept all tools of the request.
+// because a call of a client's tool ends the turn. The parameter all says whether addResponseTools has kept all tools
+// of the request.
 func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 	if len(choice) == 0 || string(choice) == "null" {
 		return nil

@@ -14,10 +14,10 @@ import (
 // Clients and proxies close connections on which they receive nothing for too long.
 const commentInterval = 15 * time.Second
 
-// reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream begins with
-// its first event or comment. If the request fails before the stream has begun, reply sends the error with an HTTP
-// status. If the client does not read the response, a write blocks. If a write is blocked for writeTimeout, the write
-// fails and the turn ends.
+// reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream of server-sent
+// events begins with its first event or comment. If the request fails before the stream has begun, reply sends the
+// error with an HTTP status. If the client does not read the response, writing the response blocks. If a write is
+// blocked for writeTimeout, the write fails and the turn ends.
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -30,7 +30,7 @@ type reply struct {
 	deadline     time.Time       // the current deadline for writes
 	lastWrite    time.Time       // when the last write ended
 	commentTimer *time.Timer     // nil if the reply is not a stream
-	onError      func(*apiError) // writes an error into the stream in the API's form
+	onError      func(*apiError) // writes an error to the stream in the form of the API
 }
 
 // stream prepares the reply for a stream of events, and starts the timer for comments.
@@ -72,7 +72,7 @@ func (p *reply) flush() {
 // comment writes a comment if the reply wrote nothing for commentInterval. comment also sets the timer for the next
 // call of comment.
 func (p *reply) comment() {
-	if !p.mu.TryLock() { // a write is in progress
+	if !p.mu.TryLock() { // another goroutine is writing to the client now
 		p.commentTimer.Reset(commentInterval)
 		return
 	}
@@ -89,7 +89,7 @@ func (p *reply) comment() {
 	p.commentTimer.Reset(rest)
 }
 
-// write sends the buffered events to the client. The caller holds mu.
+// write sends the buffered events to the client. The caller of write must hold mu.
 func (p *reply) write() {
 	if p.closed || p.buffer.Len() == 0 {
 		p.buffer.Reset()
@@ -143,8 +143,8 @@ func (p *reply) document(status int, document any) {
 	_, _ = p.w.Write(body.Bytes()) // an error means that the client has disconnected, so nobody can get the document
 }
 
-// fail reports an error to the client. If the reply has not begun, fail sends an HTTP status and a document. If the
-// reply is a stream that has begun, fail sends an event.
+// fail reports an error to the client. If the server has sent nothing of the reply yet, fail sends an HTTP status and a
+// document. If the reply is a stream that has begun, fail sends an event.
 func (p *reply) fail(err *apiError) {
 	p.mu.Lock()
 	begun, onError := p.headerSent, p.onError

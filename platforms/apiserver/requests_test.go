@@ -17,7 +17,7 @@ import (
 	"telex/internal/chat"
 )
 
-// chatting returns the body of a Chat Completions request. more contains further fields of the body.
+// chatting returns the body of a Chat Completions request. The parameter more contains further fields of the body.
 func chatting(more string) string {
 	return `{"model":"main","messages":[{"role":"user","content":"hi"}]` + more + `}`
 }
@@ -31,7 +31,7 @@ func manyTools(n int) string {
 	return strings.Join(list, ",")
 }
 
-// For each kind of invalid request, the server responds with the right status and with an error in OpenAI's form.
+// For each kind of invalid request, the server must respond with the right status and with an error in OpenAI's form.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -251,9 +251,10 @@ func TestAskers(t *testing.T) {
 	}
 }
 
-// If a turn fails before the server has sent anything, the client gets an HTTP status for errors. If the server has
-// already sent a part of the answer, the client gets an error event. The error of a failed turn may contain the text of
-// the model provider's error only if the client's request is the reason, because the client can change nothing else.
+// If a turn fails before the server has sent anything, the client must get an HTTP status for errors. If the server has
+// already sent a part of the answer, the client must get an error event. The error of a failed turn may contain the
+// text of the model provider's error only if the client's request is the reason, because the client can change nothing
+// else.
 func TestFailedTurns(t *testing.T) {
 	t.Parallel()
 	fails := func(reason agent.StopReason, err error, events ...agent.Event) runner {
@@ -310,7 +311,7 @@ func TestFailedTurns(t *testing.T) {
 	}
 }
 
-// A panic in one request does not affect other requests.
+// A panic in one request must not affect other requests.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(func(_ context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -357,8 +358,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// A web page may use the server only if its origin is configured. If the server has no keys, it refuses requests that
-// any web page could send.
+// A web page may use the server only if its origin is configured. If the server has no keys, it must refuse requests
+// that any web page could send.
 func TestWebPages(t *testing.T) {
 	t.Parallel()
 	const page = "https://chat.example.org"

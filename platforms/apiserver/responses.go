@@ -127,7 +127,7 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 
 // addResponseTools adds the tools of type function to the query. addResponseTools omits tools that OpenAI itself runs,
 // such as web_search, because telex can't run such tools. Omitting a tool is not an error, because some clients always
-// offer these tools. left says whether addResponseTools has omitted any tool.
+// offer these tools. The result left says whether addResponseTools has omitted any tool.
 func (q *query) addResponseTools(tools []json.RawMessage) (left bool, _ *apiError) {
 	for i, raw := range tools {
 		var t struct {

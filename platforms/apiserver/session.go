@@ -27,9 +27,10 @@ type history struct {
 var sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
 
 // sessionName returns the name of the session to which a request belongs, or "" if the request belongs to no session.
-// header is the value of the header X-Telex-Session, which names the session. If there is no such header and byUser is
-// true, the request's field user selects the session. sessionName ignores this field if the request contains answers
-// of a model or names a previous response, because such a request has its own history.
+// The parameter header is the value of the header X-Telex-Session, which names the session. If the header
+// X-Telex-Session is missing and byUser is true, the request's field user selects the session. sessionName ignores this
+// field if the request contains answers of a model or names a previous response, because such a request has its own
+// history.
 func sessionName(header string, q *query, byUser bool) (string, *apiError) {
 	switch {
 	case header != "" && q.previous != "":

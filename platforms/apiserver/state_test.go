@@ -365,8 +365,8 @@ func TestTurnsPerMinute(t *testing.T) {
 	}
 }
 
-// If the server can't store a session or a response, the client gets an error instead of the end of the answer. If only
-// the usage can't be stored, the client gets the answer without an error.
+// If the server can't store a session or a response, the client must get an error instead of the end of the answer. If
+// only the usage can't be stored, the client gets the answer without an error.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -441,7 +441,7 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// Each key has limits of its own. In addition, the limits of the daemon apply to all keys together.
+// Each key has limits of its own. In addition, the limits of the daemon apply to all API keys together.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), func(o *Options) {
@@ -469,7 +469,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The server limits the number of simultaneous requests. When one of these requests ends, the server accepts another.
+// The server limits the number of simultaneous requests. When a request ends, the server accepts another request.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})

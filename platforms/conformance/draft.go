@@ -111,7 +111,7 @@ func drafts(run func(s *scene, d preview.Drafter, to chat.Target)) func(*scene) 
 	return inPlaces((*scene).drafter, func(p chat.Profile) bool { return p.DraftFor > 0 }, run)
 }
 
-// draft shows a draft. If the call of Draft fails, the case fails.
+// draft shows a draft with the adapter. If the call of Draft fails, the case fails.
 func (s *scene) draft(d preview.Drafter, to chat.Target, id int64, text string) {
 	s.Helper()
 	if err := d.Draft(s.Context(), to, id, outgoing(text)); err != nil {

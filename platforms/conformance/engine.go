@@ -21,14 +21,14 @@ import (
 // The cases in the files engine*.go run the whole gateway with the adapter and the platform's stand-in. These cases
 // check the promises D1 to D13 of docs/architecture.md under each platform's limits and failures.
 
-// cursor is the cursor of all previews in these cases.
+// cursor is the cursor of all previews in the cases of the files engine*.go.
 const cursor = " ▌"
 
-// settleTime is a time in which most answers become complete. Cases with longer answers wait longer than settleTime.
+// settleTime is a time after which most answers are complete. Cases with longer answers wait longer than settleTime.
 const settleTime = 3 * time.Minute
 
 // testGateway runs a gateway. A case can kill the gateway and start it again, which simulates a new process of telex.
-// All these processes use the same stored data.
+// All processes of a testGateway use the same stored data.
 type testGateway struct {
 	*scene
 	model    *model
@@ -102,7 +102,8 @@ func (h *testGateway) runner(log *slog.Logger) gateway.Runner {
 	return a
 }
 
-// end stops the process at once, so running replies can't finish. If the process has already ended, end does nothing.
+// end stops the process of the gateway at once, so running replies can't finish. If the process has already ended, end
+// does nothing.
 func (h *testGateway) end() {
 	if h.cancel == nil {
 		return
@@ -142,7 +143,7 @@ func (h *testGateway) stopHard() {
 	h.end()
 }
 
-// restart starts the next process.
+// restart starts the next process of the gateway.
 func (h *testGateway) restart() {
 	h.Helper()
 	h.adapter = h.connect(Proper)
@@ -186,7 +187,7 @@ func (h *testGateway) until(what string, holds func() bool) {
 	h.Fatalf("%s did not happen within a minute", what)
 }
 
-// seen waits until the newest version of some message in a chat contains the text. If the platform shows no previews,
+// seen waits until the newest version of any message in a chat contains the text. If the platform shows no previews,
 // seen waits until the model is writing.
 func (h *testGateway) seen(to chat.Target, text string) {
 	h.Helper()
@@ -258,7 +259,7 @@ func (h *testGateway) wantGood() {
 	}
 }
 
-// prose returns a text of numbered words without formatting. The text has at least n characters.
+// prose returns a text of numbered words without formatting. The text that prose returns has at least n characters.
 func prose(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -278,8 +279,8 @@ func (s *scene) both() []chat.Target {
 	return []chat.Target{s.Private(), s.Group()}
 }
 
-// places returns n more private chats. If nobody can write on the platform, places returns the platform's only chat n
-// times.
+// places returns n private chats in addition to the default private chat. If nobody can write on the platform, places
+// returns the platform's only chat n times.
 func (s *scene) places(n int) []chat.Target {
 	if _, nobody := s.World.(Reporter); nobody {
 		return slices.Repeat([]chat.Target{s.Private()}, n)

@@ -12,8 +12,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// endingFiles returns files that a reply sends at its end. The files have the form in which tools add files to an
-// answer.
+// endingFiles returns files that a reply sends at its end. The returned files have the form in which tools add files to
+// an answer.
 func endingFiles(names ...string) []chat.File {
 	var list []chat.File
 	for _, n := range names {

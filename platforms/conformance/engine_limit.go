@@ -237,8 +237,9 @@ func turnCases() []testCase {
 // waits for this pause is too late.
 const maxFinalDelay = 300 * time.Millisecond
 
-// crowd returns how many answers grow at the same time in a test. With this number of answers, the account's limits
-// still allow each answer one edit every ten seconds. The number is at least 3 and at most 24.
+// crowd returns how many answers grow at the same time in a test. With the number of answers that crowd returns, the
+// account's limits still allow each answer one edit every ten seconds. The number that crowd returns is at least 3 and
+// at most 24.
 func (s *scene) crowd() int {
 	n := 24
 	for _, l := range s.adapter.Profile(s.Private()).Limits {

@@ -256,8 +256,8 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 }
 
 // wantDecided checks what a chat contains after a decision, if the process that asked the question still runs.
-// wantDecided makes the checks of wantEnded. In addition, wantDecided checks that an edit has replaced the question
-// with the answer, if the platform supports edits.
+// wantDecided makes the same checks as wantEnded. In addition, wantDecided checks that an edit has replaced the
+// question with the answer, if the platform supports edits.
 func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) {
 	h.Helper()
 	h.wantEnded(w, q, runs, told)

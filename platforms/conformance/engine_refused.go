@@ -41,7 +41,7 @@ func refusedCases() []testCase {
 }
 
 // refusedOnce checks an answer during which the platform refuses one edit. The parameter when is a text of the answer.
-// Once this text is visible, the platform refuses the next edit.
+// Once the text when is visible, the platform refuses the next edit.
 func (s *scene) refusedOnce(when string) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {

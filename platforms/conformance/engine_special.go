@@ -85,7 +85,7 @@ func specialCases() []testCase {
 			}
 		})},
 		{"D10, D13: a stream that a kill met is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
-			pass(settleTime) // some adapters receive again what people wrote shortly before a kill
+			pass(settleTime) // wait, because some adapters receive again what people wrote shortly before a kill
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
 			for _, word := range []string{"word5", "word40"} {
 				before := len(h.Shown(to))
@@ -202,7 +202,7 @@ func (s *scene) wantNoneDangling(w Asker, what string) {
 	}
 }
 
-// found reports whether telex can learn the outcome of every create in a chat, including the starts of streams.
+// found reports whether telex can find out the outcome of every create call in a chat, including the starts of streams.
 func (s *scene) found(to chat.Target) bool { return s.adapter.Profile(to).KeyFor > 0 }
 
 // asked runs a case in the private chat and in the group, on each platform where people ask questions with a slash

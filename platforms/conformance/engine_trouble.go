@@ -260,8 +260,8 @@ func killCases() []testCase {
 	}
 }
 
-// reconciles reports whether a create of unknown outcome can't lead to a second message: telex can find out whether
-// the create took effect, or can repeat it safely.
+// reconciles reports whether a create call of unknown outcome can't lead to a second message, because telex can find
+// out whether the call took effect, or can repeat the call safely.
 func (s *scene) reconciles(to chat.Target) bool {
 	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
 }
@@ -306,7 +306,7 @@ func (s *scene) unclear(a answer, after string) {
 	}
 }
 
-// cutTo cuts a text at spaces into pieces of the same lengths as the messages in list.
+// cutTo cuts a text into pieces of the same lengths as the messages in list, and removes the space between two pieces.
 func cutTo(text string, list []string) []string {
 	var parts []string
 	for _, m := range list {
@@ -363,9 +363,10 @@ func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 	}
 }
 
-// wantSurvived checks an answer after a kill. before is the number of messages in the chat before the answer. The
-// answer must be visible once, complete and without a cursor. One duplicate message is allowed if telex can't find out
-// whether a create call that was running during the kill took effect. The log must report every duplicate message.
+// wantSurvived checks an answer after a kill. The parameter before is the number of messages in the chat before the
+// answer. The answer must be visible once, complete and without a cursor. One duplicate message is allowed if telex
+// can't find out whether a create call that was running during the kill took effect. The log must report every
+// duplicate message.
 func (h *testGateway) wantSurvived(what string, to chat.Target, before int, text string) {
 	h.Helper()
 	list := h.Shown(to)[before:]

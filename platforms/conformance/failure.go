@@ -112,7 +112,7 @@ func (s *scene) endless(run func(ctx context.Context) error) error {
 	return err
 }
 
-// refuse is an accept function that fails the case. Cases pass it to Run if Run must fail before it receives a
+// refuse is an accept function that fails the case. Cases pass refuse to Run if Run must fail before it receives a
 // message.
 func (s *scene) refuse(_ context.Context, in chat.Inbound) error {
 	s.Errorf("accepted %+v, want nothing", in)

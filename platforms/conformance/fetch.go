@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// enough is a size limit in bytes. All attachments of these cases are smaller.
+// enough is a size limit in bytes. All attachments in the cases about attachments are smaller than enough.
 const enough = 1 << 20
 
 // attached returns a file of the given size, which a person can send.

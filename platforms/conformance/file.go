@@ -87,7 +87,7 @@ func fileCases() []testCase {
 	}
 }
 
-// sendFile sends a file. If sending fails, the case fails.
+// sendFile sends a file with the adapter. If sending fails, the case fails.
 func (s *scene) sendFile(f preview.Filer, to chat.Target, m chat.Outgoing, content chat.File) chat.MessageRef {
 	s.Helper()
 	receipt, err := f.SendFile(s.Context(), to, m, content)

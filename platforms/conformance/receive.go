@@ -207,7 +207,7 @@ func decodeCases() []testCase {
 	}
 }
 
-// running is a call of an adapter's Run in its own goroutine. A case may read the fields of running only while all
+// running is a call of an adapter's Run in a separate goroutine. A case may read the fields of running only while all
 // goroutines of its synctest bubble are blocked.
 type running struct {
 	cancel   context.CancelFunc
@@ -274,7 +274,8 @@ func (r *running) stop(s *scene) {
 	}
 }
 
-// take waits until the adapter is idle, and returns the messages that were accepted since the previous call of take.
+// The method take waits until the adapter is idle, and returns the messages that were accepted since the previous call
+// of take.
 func (r *running) take() []chat.Inbound {
 	pass(time.Minute)
 	synctest.Wait()
@@ -302,8 +303,8 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	}
 }
 
-// one returns the only message that was accepted since the previous call of take. If no message or several messages
-// were accepted, the case fails.
+// The method one returns the only message that was accepted since the previous call of take. If no message or several
+// messages were accepted, the case fails.
 func (s *scene) one(r *running) chat.Inbound {
 	s.Helper()
 	list := r.take()

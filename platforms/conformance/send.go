@@ -15,7 +15,7 @@ func is[I any](v any) bool {
 	return ok
 }
 
-// typed returns the chats, of the private chat and the group, that have typing indicators.
+// typed returns those of the two chats, the private chat and the group, that have typing indicators.
 func (s *scene) typed() []chat.Target {
 	return slices.DeleteFunc(s.both(), func(to chat.Target) bool {
 		return s.adapter.Profile(to).TypingEvery == 0
@@ -132,7 +132,7 @@ func editCases() []testCase {
 		{"an edit replaces the text", inBoth((*scene).editor, func(s *scene, e preview.Editor, to chat.Target) {
 			ref := s.send(to, "one")
 			s.send(to, "another")
-			for _, text := range []string{"one two", "one two", "1"} { // a repeated text: the edit must succeed too
+			for _, text := range []string{"one two", "one two", "1"} { // an edit must also succeed if the text is the same
 				receipt, err := e.Edit(s.Context(), ref, outgoing(text))
 				if err != nil || receipt.Ref != ref {
 					s.Errorf("Edit = %+v, %v, want %+v", receipt, err, ref)

@@ -221,8 +221,8 @@ func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) e
 	s.wantKind(run(s.Context(), s.connect(WrongSecret)), chat.Auth)
 }
 
-// streams runs a case in each chat that supports streams. The message m answers a person's message, because on some
-// platforms a stream can only be sent to a certain person.
+// streams runs a case in each chat that supports streams. The parameter m of the function run answers a person's
+// message, because on some platforms a stream can only be sent to a certain person.
 func streams(run func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target)) func(*scene) {
 	return inPlaces((*scene).streamer, func(p chat.Profile) bool { return p.StreamFor > 0 }, func(s *scene, st preview.Streamer, to chat.Target) {
 		s.Helper()

@@ -122,8 +122,8 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	return failure
 }
 
-// wantTold checks that the rate limits in a response have valid values. The list is empty if the platform reports no
-// rate limits.
+// wantTold checks that the rate limits in a response have valid values. The list of rate limits is empty if the
+// platform reports no rate limits.
 func (s *scene) wantTold(list []chat.RateLimitInfo) {
 	s.Helper()
 	for _, l := range list {
@@ -191,7 +191,7 @@ func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	return s.shown(to, receipt, err)
 }
 
-// shown checks that a create succeeded, and returns the reference to the created message.
+// shown checks that a create call succeeded, and returns the reference to the created message.
 func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.MessageRef {
 	s.Helper()
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.Mess
 	return receipt.Ref
 }
 
-// edit edits a message. If the edit fails, the case fails.
+// edit edits a message with the adapter. If the edit fails, the case fails.
 func (s *scene) edit(e preview.Editor, ref chat.MessageRef, m chat.Outgoing) {
 	s.Helper()
 	if _, err := e.Edit(s.Context(), ref, m); err != nil {
@@ -219,7 +219,7 @@ func (s *scene) delete(d preview.Deleter, ref chat.MessageRef) {
 	}
 }
 
-// with runs a case on each platform that has the given ability.
+// The function with runs a case on each platform that has the given ability.
 func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -229,7 +229,7 @@ func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scen
 	}
 }
 
-// both runs a case in the private chat and in the group.
+// The function both runs a case in the private chat and in the group.
 func both(run func(*scene, chat.Target)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -368,7 +368,7 @@ func (s *scene) calls() []call {
 // in virtual time has ignored the end of its context.
 const promptly = 100 * time.Millisecond
 
-// pass waits for the time d in virtual time.
+// pass waits for the duration d in virtual time.
 func pass(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // the suite runs only in synctest bubbles, where a sleep takes no real time.
 }

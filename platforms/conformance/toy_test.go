@@ -144,8 +144,8 @@ func (d toyDialect) Render(p markup.Piece) markup.Rendered {
 
 func (b *toyBot) Dialect(chat.Target) markup.Dialect { return toyDialect{flaw: b.flaw} }
 
-// call makes one call to the platform. If no fault prevents the call from taking effect, the method call runs the
-// function effect.
+// The method call makes one call to the toy platform. If no fault prevents the call from taking effect, the method call
+// runs the function effect.
 func (b *toyBot) call(ctx context.Context, op chat.Op, to chat.Target, effect func() error) error {
 	if ctx.Err() != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: ctx.Err()}
@@ -226,7 +226,7 @@ func (b *toyBot) try(ctx context.Context, op chat.Op, to chat.Target, effect fun
 	return err
 }
 
-// charge counts a call against the rate limit, or refuses the call if the limit is reached.
+// charge counts a call against the rate limit. If the limit is reached, charge refuses the call.
 func (y *toy) charge(op chat.Op, to chat.Target, forced bool) error {
 	now := time.Now()
 	refuse := func(d time.Duration) error {
@@ -256,7 +256,7 @@ func (y *toy) charge(op chat.Op, to chat.Target, forced bool) error {
 	return nil
 }
 
-// create creates a message of the bot. A repeated create with the same key returns the existing message.
+// create creates a message of the bot. If create is called again with the same key, it returns the existing message.
 func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, error) {
 	m.Text = b.shortened(m.Text)
 	if utf8.RuneCountInString(m.Text) > toyLimit {
@@ -279,8 +279,8 @@ func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, 
 	return fresh, nil
 }
 
-// shortened returns the text that the adapter sends in place of the given text. Normally, this is the whole text. If
-// the adapter has the flaw of shortening long texts, shortened returns only the beginning of the text.
+// shortened returns the text that the adapter sends in place of the given text. Normally, the adapter sends the whole
+// text. If the adapter has the flaw of shortening long texts, shortened returns only the beginning of the text.
 func (b *toyBot) shortened(text string) string {
 	if b.has("shortens what is long") {
 		text = string([]rune(text)[:min(toyLimit/2, utf8.RuneCountInString(text))])

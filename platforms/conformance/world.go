@@ -55,18 +55,18 @@ type World interface {
 	// Refusals returns how many calls the platform refused with 429. Calls that failed because of Break do not count.
 	Refusals() int
 	// Versions returns all versions of the bot's messages in a chat that were ever visible, in order of time. Each message
-	// has one version after the create call, and one more version after each change. The versions of deleted messages are
-	// included. Two versions may have the same time of change. Versions excludes drafts, the contents of files, and typing
-	// indicators without text.
+	// has one version after the create call, and one more version after each change. Versions also returns the versions of
+	// deleted messages. Two versions may have the same time of change. Versions excludes drafts, the contents of files,
+	// and typing indicators without text.
 	Versions(to chat.Target) []Version
-	// Pings returns the people whom the bot's messages in a chat have notified by a mention. Pings considers every
-	// version of these messages. Pings excludes the author of the message that the bot answers.
+	// Pings returns the people whom the bot's messages in a chat have notified by a mention. Pings considers every version
+	// of the bot's messages. Pings excludes the author of the message that the bot answers.
 	Pings(to chat.Target) []string
 	// Opened returns the addresses that the platform opened to show link previews in a chat. Opened considers every
 	// version of the bot's messages.
 	Opened(to chat.Target) []string
-	// Sample returns the text that Shown must return after the constant Sample was sent to the private chat. The text
-	// is written by hand, so that it does not depend on the adapter's dialect.
+	// Sample returns the text that Shown must return after the constant Sample was sent to the private chat. The text that
+	// Sample returns is written by hand, so that it does not depend on the adapter's dialect.
 	Sample() string
 	// Say makes a person write a message in a chat.
 	Say(to chat.Target, s Saying)
@@ -105,7 +105,7 @@ type Threader interface {
 type Presser interface {
 	// Buttons returns the current buttons below a message, in their order.
 	Buttons(ref chat.MessageRef) []chat.Action
-	// Press makes the person press a button who also writes in the chat when Say is called.
+	// Press makes a person press a button. The person is the one who writes in the chat when Say is called.
 	Press(ref chat.MessageRef, action string)
 	// PressAside is like Press, but another person in the group presses the button.
 	PressAside(ref chat.MessageRef, action string)
@@ -113,7 +113,7 @@ type Presser interface {
 	Unanswered() int
 }
 
-// DraftStopper is a World whose drafts can have a button that stops them.
+// DraftStopper is a World whose drafts can have a button that stops the answer.
 type DraftStopper interface {
 	// StopDraft makes the person press the button of the visible draft in a chat. StopDraft returns false if the
 	// draft has no button.
@@ -125,8 +125,8 @@ type DraftStopper interface {
 type StreamWorld interface {
 	// Streaming returns the texts of the bot's streams in a chat, oldest first.
 	Streaming(to chat.Target) []string
-	// Broken returns the texts of streams that look broken, because the platform has ended them and the bot has not
-	// edited them since then.
+	// Broken returns the texts of streams that look broken, because the platform has ended the streams and the bot has not
+	// edited their messages since then.
 	Broken(to chat.Target) []string
 	// StreamLife returns the time after which the platform ends a stream by itself.
 	StreamLife() time.Duration
@@ -175,7 +175,7 @@ type Brief interface {
 	ButtonText() int
 }
 
-// Unordered is a World whose platform may deliver newer messages before it repeats unconfirmed ones.
+// Unordered is a World whose platform may deliver newer messages before it repeats unconfirmed messages.
 type Unordered interface {
 	Unordered()
 }
@@ -187,8 +187,8 @@ type Unsized interface {
 
 // UnknownLimit is a World whose platform does not report how long a rate limit lasts.
 type UnknownLimit interface {
-	// RetryAfter returns how long the bot must wait according to the adapter's error after the fault RateLimit. The
-	// returned wait is at least as long as the constant RetryAfter.
+	// RetryAfter returns how long the bot must wait according to the adapter's error after the fault RateLimit. The wait
+	// that the method RetryAfter returns is at least as long as the constant RetryAfter.
 	RetryAfter() time.Duration
 }
 
@@ -200,8 +200,8 @@ type OpenFiles interface {
 // Checker is a World whose platform uses a markup other than Markdown, and whose stand-in does not check this markup.
 // (For Markdown, the suite itself checks the markup.)
 type Checker interface {
-	// Check returns an error if a visible text contains a delimiter without a partner. People would see a delimiter
-	// without a partner as ordinary characters.
+	// Check returns an error if a text that people see contains a delimiter without a partner. People would see a
+	// delimiter without a partner as ordinary characters.
 	Check(shown string) error
 }
 

@@ -64,8 +64,9 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 }
 
 // acknowledgement returns the first response to an interaction. To the press of a button, the response shows nothing.
-// To a person without access, the response shows a refusal that nobody else sees. For any other command, the response
-// shows "thinking…". If alone is true, only the person who used the command sees all messages of the answer.
+// To a person without access, the response shows a refusal that nobody else sees. To the command of a person with
+// access, the response shows "thinking…". If alone is true, nobody except the person who used the command sees the
+// messages of the answer.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool) map[string]any {
 	switch {
@@ -111,7 +112,7 @@ func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction
 }
 
 // tellUnstored shows a fixed text which tells the person that the command or button press was not stored. If Discord
-// delivers a command again, the bot's answer replaces this text.
+// delivers a command again, the bot's answer replaces the text of tellUnstored.
 func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
 	if r.screen.Unstored == nil || ctx.Err() != nil { // at an orderly stop, ctx ends, and Discord delivers the interaction again
 		return

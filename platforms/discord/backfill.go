@@ -15,11 +15,11 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Limits of a backfill.
+// These constants limit a backfill, which reads the messages that the bot has missed.
 const (
 	// A backfill begins backfillMargin before the time of the newest known message. The margin backfillMargin covers the
-	// time to accept messages and differences between the clocks of Discord's machines. If the backfill therefore reads a
-	// message again that the receiver has accepted before, the receiver drops the message.
+	// time to accept messages and differences between the clocks of Discord's machines. If a backfill reads a message that
+	// the receiver has accepted before, the receiver drops the message.
 	backfillMargin = time.Minute
 	// backfillAge is the maximum age of messages that a backfill delivers.
 	backfillAge = 24 * time.Hour
@@ -32,7 +32,7 @@ const (
 	// for replies.
 	backfillPause = 200 * time.Millisecond
 	// If the bot fails to read a channel, the bot first reads all other channels and then retries for backfillRetryTime.
-	// During the retries, new messages of the unreadable channel wait. The wait does little harm, because Discord most
+	// While the bot retries, new messages of the unreadable channel wait. The wait does little harm, because Discord most
 	// likely refuses answers in this channel too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
@@ -41,7 +41,7 @@ const (
 	guildTimeout  = 5 * time.Second
 	guildsTimeout = time.Minute
 	// maxHeld limits the new messages that wait during the backfill. If more than maxHeld messages must wait, Run ends.
-	// The next Run starts a new session, whose backfill reads these messages.
+	// The next Run starts a new session, whose backfill reads the messages that were waiting.
 	maxHeld = 10_000
 )
 
@@ -54,8 +54,8 @@ type backfill struct {
 	steps   chan<- backfillStep
 }
 
-// backfillStep is a part of a backfill's result. The first step lists the channels that the backfill will read. Each
-// later backfillStep contains the messages of one channel.
+// backfillStep is a part of a backfill's result. The first backfillStep lists the channels that the backfill will read.
+// Each later backfillStep contains the messages of one channel.
 type backfillStep struct {
 	channels map[string]bool
 	channel  string
@@ -109,7 +109,7 @@ func (r *receiver) startBackfill(ctx context.Context, hi *ready) {
 	})
 }
 
-// hold keeps a message until the older messages of its channel are read.
+// hold keeps a message until the backfill has read the older messages of the message's channel.
 func (r *receiver) hold(m *incoming) error {
 	if r.backfill.held = append(r.backfill.held, m); len(r.backfill.held) > maxHeld {
 		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("more than %d messages arrived during the backfill", maxHeld)}
@@ -286,8 +286,8 @@ func (r *receiver) readSince(in channelInfo, after string, done func(ctx context
 	}
 }
 
-// readPage requests the next page of messages. The page contains messages that follow the message whose id is the
-// parameter after.
+// readPage requests the next page of messages. The page that readPage returns contains messages that follow the message
+// whose id is the parameter after.
 func (r *receiver) readPage(ctx context.Context, channel, after string) ([]incoming, error) {
 	if err := receiving.Sleep(ctx, backfillPause); err != nil {
 		return nil, err

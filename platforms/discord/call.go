@@ -38,9 +38,9 @@ type request struct {
 	body   any    // sent as JSON; nil: the call has no body
 	file   *chat.File
 	op     chat.Op // the kind of call, for rate limits; 0: an auxiliary call
-	// token is the interaction's token, which is a part of the path and must not appear in errors. The interaction's
-	// token authorizes the call in place of the bot's token. Calls with an interaction's token have rate limits of
-	// their own.
+	// token is the interaction's token, which is a part of the path and must not appear in errors. If token is set, the
+	// interaction's token authorizes the call in place of the bot's token. Calls with an interaction's token have rate
+	// limits of their own.
 	token string
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxChannels limits the channels whose type the bot remembers. The bot requests the type of any other channel
-	// from Discord when the type is needed.
+	// maxChannels limits the channels whose type the bot remembers. If the bot does not remember the type of a channel, it
+	// requests the type from Discord when necessary.
 	maxChannels = 50_000
 	// maxDMs limits how many DMs the bot remembers, because a backfill reads each remembered DM.
 	maxDMs = 200
@@ -19,7 +19,8 @@ const (
 type channelCache struct {
 	channels *receiving.Recent[channelInfo]
 	// threadless contains the value true for a channel in which Discord refuses to create threads, and for a question for
-	// which Discord refuses to create a thread. The value false means that the bot may try again to create a thread.
+	// which Discord refuses to create a thread. In threadless, the value false means that the bot may try again to create
+	// a thread.
 	threadless *receiving.Recent[bool]
 
 	mu    sync.Mutex

@@ -16,7 +16,7 @@ import (
 // in front of Discord may omit retry_after, and such a proxy blocks calls for longer than Discord does.
 const defaultRetryAfter = time.Minute
 
-// Error codes that discordgo does not define.
+// These constants are Discord's error codes that discordgo does not define.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 const (
 	codeBlockedByAutoMod   = 200000

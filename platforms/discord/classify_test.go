@@ -124,7 +124,7 @@ func TestRateLimit(t *testing.T) {
 }
 
 // If a response's headers contain a valid rate limit, rateLimitInfo must return the limit for all kinds of calls that
-// share the bucket. If the limit is invalid, rateLimitInfo must ignore it.
+// share the bucket. If the rate limit in the headers is invalid, rateLimitInfo must ignore the limit.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	headers := func(limit, left, reset, bucket string) http.Header {
@@ -164,8 +164,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// If the response to a create can't be read, the message may exist or not. Send must fail with Uncertain, so that the
-// gateway repeats the create with the same key.
+// If the bot can't read the response to a create call, the message may exist or not. Send must fail with Uncertain, so
+// that the gateway repeats the create call with the same idempotency key.
 func TestUnreadableAnswer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", `{"id":""}`, `{"id":5}`, errorPage} {

@@ -214,7 +214,8 @@ func TestTwoAnswersToACommand(t *testing.T) {
 	})
 }
 
-// A person deletes the answer to a command. If the gateway then sends the answer again, people must see it.
+// In this test, a person deletes the answer to a command. If the gateway sends the answer again after that, people must
+// see the answer.
 func TestCommandsAnswerIsDeleted(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -301,8 +302,9 @@ func TestAcknowledgementIsRepeated(t *testing.T) {
 	}
 }
 
-// A new process answers a command that an earlier process received. The new process must continue the answer of the
-// earlier process. If Discord never got an acknowledgement of the command, the new process must answer in the channel.
+// In this test, a new process answers a command that an earlier process received. The new process must continue the
+// answer of the earlier process. If Discord never got an acknowledgement of the command, the new process must answer in
+// the channel.
 func TestAnotherProcessAnswersACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -332,7 +334,7 @@ func TestAnotherProcessAnswersACommand(t *testing.T) {
 	})
 }
 
-// If a command gets no answer, the bot removes its "thinking…".
+// If a command gets no answer, the bot must remove the text "thinking…" below the command.
 func TestCommandIsConcluded(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Private()
@@ -346,8 +348,8 @@ func TestCommandIsConcluded(t *testing.T) {
 	})
 }
 
-// Many people use a command at the same time, while a slow backfill makes new messages wait. The test checks that
-// every command is acknowledged in time and answered.
+// In this test, many people use a command at the same time, while a slow backfill makes new messages wait. The test
+// checks that every command is acknowledged in time and answered.
 func TestManyCommands(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

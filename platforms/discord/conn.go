@@ -21,7 +21,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Opcodes of the gateway.
+// These constants are opcodes of Discord's gateway.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-opcodes
 const (
 	opDispatch       = 0
@@ -45,8 +45,8 @@ const (
 
 	// helloTimeout limits the time to connect and receive Hello.
 	helloTimeout = 15 * time.Second
-	// readyTimeout limits the wait for the event Ready or Resumed. Without this limit, the bot could wait forever, because
-	// Discord's gateway may acknowledge heartbeats but send neither Ready nor Resumed.
+	// readyTimeout limits the wait for the event Ready or Resumed. Without readyTimeout, the bot could wait forever,
+	// because Discord's gateway may acknowledge heartbeats but send neither Ready nor Resumed.
 	readyTimeout = 30 * time.Second
 	// writeTimeout limits the time to write one payload.
 	writeTimeout = 10 * time.Second
@@ -92,8 +92,8 @@ type conn struct {
 	workers  sync.WaitGroup
 }
 
-// open connects to Discord's gateway and waits for Hello. As soon as the connection has read an event, it calls
-// onEvent, and then queues the event in conn.events.
+// open connects to Discord's gateway and waits for Hello. As soon as the connection has read an event, the connection
+// calls the function onEvent, and then queues the event in conn.events.
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
@@ -130,7 +130,7 @@ func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.
 	return l, nil
 }
 
-// hello reads the first payload, which contains the heartbeat interval.
+// The function hello reads the first payload from Discord's gateway, which contains the heartbeat interval.
 func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
 	_, data, err := ws.Read(ctx)
 	if err != nil {

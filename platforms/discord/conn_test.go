@@ -23,7 +23,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// These tests use an imitation of Discord's gateway that misbehaves in ways that the stand-in does not.
+// The tests in this file use an imitation of Discord's gateway that misbehaves in ways that the stand-in does not.
 
 const (
 	scriptedBot = "42"
@@ -31,7 +31,7 @@ const (
 )
 
 // scripted is a server whose gateway sends Hello to each client. After Hello, the function play of the test determines
-// what happens on each connection. Connections are counted from 1.
+// what happens on each connection. A scripted server counts its connections from 1.
 type scripted struct {
 	t     *testing.T
 	net   *memnet.Listener
@@ -44,7 +44,7 @@ type scripted struct {
 	calls []string // calls of the API, except those that request the gateway's URL
 }
 
-// scriptedLink is one connection.
+// scriptedLink is one connection of a client to a scripted server.
 type scriptedLink struct {
 	of    *scripted
 	ctx   context.Context //nolint:containedctx // of the connection.

@@ -102,7 +102,7 @@ func (s *session) noteResume(answered bool) (last bool) {
 	return false
 }
 
-// noteStuck records that the message with this id can't be delivered, and returns how long the message has been
+// noteStuck records that the bot can't deliver the message with the given id, and returns how long the message has been
 // stuck.
 func (s *session) noteStuck(id string) time.Duration {
 	if s.stuckAt != id {

@@ -8,8 +8,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The following structs hold the fields that telex uses. telex does not use discordgo's structs, because discordgo
-// can't decode a message that contains an unknown component or an unknown form of a field.
+// The following structs hold those fields of Discord's objects that telex uses. telex does not use discordgo's structs,
+// because discordgo can't decode a message that contains an unknown component or an unknown form of a field.
 
 // incoming is Discord's message object, with only those fields that telex uses.
 // https://docs.discord.com/developers/resources/message#message-object

@@ -9,9 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// contentFlags are two flags of an application. An application with one of the two flags may use the Message Content
-// Intent.
-// https://docs.discord.com/developers/resources/application#application-object-application-flags
+// contentFlags are two flags of an application. An application that has one of the two contentFlags may use the Message
+// Content Intent. https://docs.discord.com/developers/resources/application#application-object-application-flags
 const contentFlags = 1<<18 | 1<<19
 
 // Examine requests the description of the bot's application from Discord. Examine reports if the application lacks the

@@ -13,8 +13,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile sends a file as a new message, with the text of m above the file. SendFile returns the same errors as
-// Send, with two exceptions. If the file exceeds the limit, SendFile fails with TooLong and uploads nothing. If the
+// SendFile sends a file as a new message, with the text of m above the file. SendFile returns the same errors as Send,
+// with two exceptions. If the file is larger than maxUpload, SendFile fails with TooLong and uploads nothing. If the
 // bot lacks a permission in the channel, SendFile fails with Rejected instead of Forbidden, because the bot may still
 // be allowed to send text. A file never replaces a command's "thinking…".
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {

@@ -88,7 +88,8 @@ func parseSuffix(s string) (command, bool) {
 // sends a message as a reply to a press.
 func pressID(interaction string) chat.MessageID { return chat.MessageID("press." + interaction) }
 
-// sentID is the decoded id of a message that the bot sent. In a chat.MessageRef, the id has one of these forms:
+// sentID is the decoded id of a message that the bot sent. In a chat.MessageRef, the id of a sent message has one of
+// these forms:
 //
 //	<message>                                      in the channel of the target
 //	<message>/<channel>                            in another channel, because no thread could be created

@@ -15,9 +15,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// decodeMessage decides whether a message is for the bot, and decodes it. If the channel of the message is unknown,
-// decodeMessage requests the channel from Discord. If the request for the channel fails, decodeMessage returns a
-// *chat.SendError. decodeMessage recovers from panics and returns an error that contains no part of the message's
+// decodeMessage decodes a message and decides whether the message is for the bot. If the channel of the message is
+// unknown, decodeMessage requests the channel from Discord. If the request for the channel fails, decodeMessage returns
+// a *chat.SendError. decodeMessage recovers from panics and returns an error that contains no part of the message's
 // text.
 func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
 	defer receiving.Recover("decode message", &err)
@@ -98,8 +98,8 @@ func (m *incoming) mentions(id string) bool {
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
 // files lists the attachments of m. telex can't download a sticker or a poll. If m contains only a sticker or a poll,
-// files returns an attachment without an id for it. The bot then tells the person that it can't read the sticker or
-// poll.
+// files returns an attachment without an id for it. Because of an attachment without an id, the bot tells the person
+// that it can't read the sticker or poll.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {
@@ -119,9 +119,9 @@ func (m *incoming) files() []chat.Attachment {
 	return list
 }
 
-// targetOf returns the channel or thread in which the bot answers a message. The target may be a thread that does not
-// exist yet, because the bot creates the thread when it sends the answer. targetOf returns false if the bot can't
-// answer in the channel of the message.
+// targetOf returns the channel or thread in which the bot answers a message. The target that targetOf returns may be a
+// thread that does not exist yet, because the bot creates the thread when it sends the answer. targetOf returns false
+// if the bot can't answer in the channel of the message.
 func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, error) {
 	if m.Guild == "" {
 		b.channels.addDM(m.Channel)

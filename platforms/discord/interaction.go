@@ -101,7 +101,7 @@ func (b *Bot) sendEphemeral(ctx context.Context, c command, to chat.Target, m ch
 }
 
 // acknowledge sends the first response to an interaction. acknowledge makes up to callbackTries attempts until
-// Discord's deadline. Retrying is safe, because Discord accepts only one first response to each interaction.
+// Discord's deadline. Several attempts are safe, because Discord accepts only one first response to each interaction.
 func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, callbackDeadline)
 	defer cancel()
@@ -263,15 +263,15 @@ func (i interaction) tokenValid(lifetime time.Duration) bool {
 	return !i.dead && time.Since(i.began) < lifetime
 }
 
-// mayBeEarly reports whether a call with the token may have reached Discord before another process acknowledged the
-// interaction. Until the acknowledgement, Discord responds to such calls as if the token were invalid. mayBeEarly
-// also returns true for interactions that began up to a minute ago, because the clocks of Discord and of this machine
-// may differ.
+// mayBeEarly reports whether a call with the interaction's token may have reached Discord before another process
+// acknowledged the interaction. Until the acknowledgement, Discord responds to calls with the interaction's token as if
+// the token were invalid. mayBeEarly also returns true for interactions that began up to a minute ago, because the
+// clocks of Discord and of this machine may differ.
 func (i interaction) mayBeEarly() bool {
 	return !i.adopted.IsZero() && time.Since(i.adopted) < callbackDeadline && time.Since(i.began) < time.Minute
 }
 
-// showsThinking reports whether Discord may still show "thinking…", and the bot can still remove it.
+// showsThinking reports whether Discord may still show "thinking…" and the bot can still remove this text.
 func (i interaction) showsThinking() bool { return !i.shown && i.tokenValid(tokenLifetime) }
 
 // The method thinking reports whether a channel shows "thinking…" for any command.

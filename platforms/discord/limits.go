@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content.
+// These constants limit the content of a message.
 const (
 	// textLimit is the maximum length of a message in characters.
 	// https://docs.discord.com/developers/resources/message#create-message
@@ -28,26 +28,27 @@ const (
 	// 10 seconds. https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingEvery = 9 * time.Second
 
-	// nonceLifetime is how long after a create Discord recognizes a repeated create by its nonce and makes no second
-	// message. Discord's documentation says "the past few minutes". Two minutes is a safe interpretation. If Discord
-	// forgot a nonce within this time, a repeated create would make a second message.
+	// nonceLifetime is how long Discord recognizes a repeated create call by its nonce. During this time, a repeated
+	// create call makes no second message. Discord's documentation says "the past few minutes". Two minutes is a safe
+	// interpretation of "the past few minutes". If Discord forgot a nonce before the end of nonceLifetime, a repeated
+	// create call would make a second message.
 	// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 	nonceLifetime = 2 * time.Minute
 )
 
 // maxPerSecond is how many calls per second the gateway may make. Discord allows a bot 50 calls per second. The
-// remaining fifth is for calls that the adapter makes itself: for threads, commands, and backfills.
+// remaining fifth of these calls is for calls that the adapter makes itself: for threads, commands, and backfills.
 // https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
 const maxPerSecond = 40
 
-// Limits of interactions.
+// These constants limit the calls for an interaction.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback
 const (
 	// callbackDeadline is Discord's deadline for the first response to an interaction.
 	callbackDeadline = 3 * time.Second
 	// callbackTimeout limits one attempt to acknowledge an interaction. callbackTimeout leaves time for a second attempt
-	// if the first one used a dead connection. callbackPause is the pause after the first attempt. callbackTries is the
-	// maximum number of attempts, because callbackDeadline leaves hardly any time for more.
+	// if the first attempt used a dead connection. callbackPause is the pause after the first attempt. callbackTries is
+	// the maximum number of attempts, because callbackDeadline leaves hardly any time for more.
 	callbackTimeout = 1200 * time.Millisecond
 	callbackPause   = 100 * time.Millisecond
 	callbackTries   = 6

@@ -15,7 +15,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of commands.
+// These constants limit the commands in Discord's menu.
 // https://docs.discord.com/developers/interactions/application-commands#application-command-object
 const (
 	maxCommands    = 100
@@ -23,8 +23,8 @@ const (
 	// entryPoint is the type of a command that opens an Activity, which is an app within Discord. telex must not remove
 	// a command of this type.
 	entryPoint = 4
-	// messageCommand is the name of an entry in the context menu of each message. With this entry, a person asks the bot
-	// about the message.
+	// messageCommand is the name of an entry in the context menu of each message. With the entry "Ask about this", a
+	// person asks the bot about a message.
 	messageCommand = "Ask about this"
 )
 

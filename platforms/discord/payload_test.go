@@ -59,8 +59,8 @@ func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
 	}
 }
 
-// No message may notify anybody. A new message with a key must have a nonce. A message shows link previews only if it
-// has a LinkPreview.
+// No message that the bot sends may notify anybody. A new message with a key must have a nonce. A message may show link
+// previews only if its field LinkPreview is set.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	b, last := recorded(t)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxQuote limits the text of a quote, in characters. No person can write a longer message.
+	// maxQuote limits the text of a quote, in characters. No person can write a message that is longer than maxQuote.
 	// https://docs.discord.com/developers/resources/message#message-object
 	maxQuote = 4000
 	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. In Discord, a message can

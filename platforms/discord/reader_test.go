@@ -12,8 +12,8 @@ import (
 )
 
 // reader parses Discord's Markdown as Discord's clients do. The authors of https://github.com/LyricLy/parse-discord
-// found the clients' rules by experiment. Markdown that Dialect never writes, such as a subtext or a mention, fails the
-// test.
+// found the clients' rules by experiment. If the reader finds Markdown that Dialect never writes, such as a subtext or
+// a mention, the test fails.
 type reader struct {
 	markuptest.TB
 	wire   string
@@ -160,7 +160,7 @@ func (r *reader) list(rest string, in state) int {
 	}
 }
 
-// space adds the spaces with which clients indent a line.
+// The method space adds the spaces with which Discord's clients indent a line.
 func (r *reader) space(n int) {
 	for range n {
 		r.glyphs = append(r.glyphs, markuptest.Glyph{Char: ' '})

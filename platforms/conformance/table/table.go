@@ -21,8 +21,8 @@ const (
 	attrLacks = "lacks"
 )
 
-// suite is the prefix of the names of all tests that run the suite. The rest of the name distinguishes several tests
-// in one package.
+// suite is the prefix of the names of all tests that run the suite. The rest of a test's name distinguishes several
+// tests in one package.
 const suite = "TestConformance"
 
 // event is a line of `go test -json`; see `go doc cmd/test2json`.
@@ -80,8 +80,8 @@ type table struct {
 	output  map[string]*strings.Builder
 }
 
-// read reads the output of `go test -json`. Some lines are not events, such as a linker's output. read also collects
-// such lines, and complaints returns them.
+// read reads the output of `go test -json`. Some lines of the output are not events, such as messages of the linker.
+// read also collects such lines, and complaints returns them.
 func (t *table) read(r io.Reader) error {
 	t.tests, t.output = map[string]*cell{}, map[string]*strings.Builder{}
 	lines := bufio.NewReader(r)
