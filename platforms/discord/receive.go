@@ -19,25 +19,25 @@ import (
 const (
 	// callTimeout limits each API call that the bot makes in order to receive messages.
 	callTimeout = 15 * time.Second
-	// maxRefused is how many times in a row Discord may refuse a session before Run returns. The caller of Run then
-	// decides when to try again.
+	// maxRefused is how many times in a row Discord may refuse a session before Run returns. When Run has returned after
+	// maxRefused refusals, the caller of Run decides when to try again.
 	maxRefused = 3
 	// shortLived is the minimum duration of a connection after which Run opens the next connection without a pause.
 	shortLived = 5 * time.Second
 	// If the bot can't request the channel of a message from Discord, the bot retries for maxStuck and then skips the
-	// message. In a longer outage, Discord most likely closes the connection anyway.
+	// message. If an outage is longer than maxStuck, Discord most likely closes the connection anyway.
 	maxStuck = 5 * time.Minute
 )
 
-// Run receives messages until ctx ends and passes each message to accept, one after the other. Messages of one channel
-// keep their order. When a connection ends, Run opens another connection and resumes the session. After Run has resumed
-// the session, Discord delivers the missed events. A new process that starts soon enough resumes the earlier process's
-// session at the cursor. If Discord has ended the session, a backfill reads the missed messages in guilds and known
-// DMs. Run delivers missed messages before newer messages of the same channel. A backfill can't read missed commands,
-// but Discord has told the people who used them that the application did not respond.
+// Run receives messages until ctx ends and passes each message to accept, one after the other. Run keeps the order of
+// the messages of one channel. When a connection ends, Run opens another connection and resumes the session. After Run
+// has resumed the session, Discord delivers the missed events. A new process that starts soon enough resumes the
+// earlier process's session at the cursor. If Discord has ended the session, a backfill reads the missed messages in
+// guilds and known DMs. Run delivers missed messages before newer messages of the same channel. A backfill can't read
+// missed commands, but Discord has told the people who used these commands that the application did not respond.
 //
-// An event counts as handled after accept has returned nil. If an event was not handled, the next Run receives it
-// again, before newer events. Without a cursor, Run receives only new messages.
+// An event counts as handled after accept has returned nil. If an event was not handled, the next Run receives the
+// event again, before newer events. Without a cursor, Run receives only new messages.
 //
 // Run returns ctx's error if ctx ended, and accept's error if accept failed. Any other error of Run is a
 // *chat.SendError: Auth if Discord refuses the token, Rejected if the operator must fix something else, RateLimited if
@@ -72,13 +72,13 @@ type receiver struct {
 	accept    func(context.Context, chat.Inbound) error
 	earlier   []chat.Target // the chats in which the bot was asked recently
 	workers   sync.WaitGroup
-	callbacks chan struct{} // holds a token for each interaction that is being acknowledged
+	callbacks chan struct{} // contains one value for each interaction that is being acknowledged
 
 	backfill backfillState // the running backfill, if any
 	seq      int64         // sequence number of the last event on this connection
 
 	connected time.Time // when the connection was opened; later messages count as new, even if a backfill reads them
-	replaying bool      // the session was resumed, and Discord is still delivering missed events
+	replaying bool      // the bot has resumed the session, and Discord is still delivering missed events
 }
 
 // The method run opens a connection to Discord's gateway, and opens another connection whenever a connection ends.
@@ -104,7 +104,8 @@ func (r *receiver) run(ctx context.Context) error {
 		}
 		r.log.DebugContext(ctx, "connection to the gateway ended", slog.Any("reason", end.reason), slog.Bool("session_lost", end.sessionOver))
 		if end.resumeRefused || time.Since(began) < shortLived {
-			// Discord asks for a pause of 1 to 5 seconds: https://docs.discord.com/developers/events/gateway#resuming
+			// Before a new connection, Discord asks for a pause of 1 to 5 seconds:
+			// https://docs.discord.com/developers/events/gateway#resuming
 			if err := receiving.Sleep(ctx, time.Second+time.Duration(rand.Float64()*float64(2*time.Second))); err != nil {
 				return err
 			}
@@ -112,7 +113,7 @@ func (r *receiver) run(ctx context.Context) error {
 	}
 }
 
-// connect opens a connection and handles its events until the connection ends.
+// connect opens a connection to Discord's gateway and handles the connection's events until the connection ends.
 func (r *receiver) connect(ctx context.Context) error {
 	r.heart.Beat()
 	if err := r.fetchSelf(ctx); err != nil {
@@ -299,7 +300,7 @@ func (r *receiver) noteHandled(id string, at cursor) {
 	r.session.cursor.newest = at.newest
 }
 
-// handleMessage passes a message to accept if it is for the bot.
+// handleMessage passes a message to the function accept if the message is for the bot.
 func (r *receiver) handleMessage(ctx context.Context, m *incoming) error {
 	r.heart.Beat()
 	at := r.cursorAt(m.ID, m.seq)

@@ -111,8 +111,9 @@ func TestThreadIsFollowed(t *testing.T) {
 	})
 }
 
-// If the privileged intent is not enabled, Discord refuses the connection. The error must say where the operator can
-// enable the intent. After the operator has enabled the intent, Run must work.
+// If the privileged intent is not enabled, Discord refuses the connection. If Discord refuses the privileged intent,
+// the error must say where the operator can enable the intent. After the operator has enabled the intent, Run must
+// work.
 func TestRefusedIntent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // not inBubble, which would report the refused connection as a violation
@@ -148,7 +149,7 @@ func TestChangesOfAQuestion(t *testing.T) {
 				bot := w.bot(discarded(), conformance.Proper)
 				r := start(t, bot, chat.Resume{})
 				id := w.say(standin.DefaultChannel, "why https://example.org/x ?")
-				question := r.one() // Discord then also reports the added embed, which must not count as an edit
+				question := r.one() // Discord also reports the embed of the URL, which must not count as an edit
 				edit(t, bot, send(t, bot, question.To, outgoing("because", "")), "because of it")
 				if threads { // the new thread also causes an event about the question
 					r.wantTexts()
@@ -191,8 +192,8 @@ func TestChangesOfAQuestion(t *testing.T) {
 	}
 }
 
-// The context menu of each message has a command with which people ask about the message. The bot answers this
-// command like a slash command.
+// The context menu of each message has a command with which people ask about the message. The bot must answer the
+// command in the context menu like a slash command.
 func TestAskAbout(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -226,7 +227,7 @@ func TestAskAbout(t *testing.T) {
 	})
 }
 
-// alone returns a bot that offers /status. Only the asker sees the answer to /status.
+// alone returns a bot that offers the command /status. Only the asker sees the answer to /status.
 func (w *world) alone() *discord.Bot {
 	w.t.Helper()
 	bot := w.bot(discarded(), conformance.Proper)
@@ -238,7 +239,7 @@ func (w *world) alone() *discord.Bot {
 	return bot
 }
 
-// status lets a person use /status.
+// status makes a person use the command /status.
 func (w *world) status(to chat.Target) {
 	w.t.Helper()
 	if _, err := w.server.Slash(standin.Invocation{Channel: channel(to), Name: "status"}); err != nil {
@@ -298,7 +299,7 @@ func TestAnsweredAlone(t *testing.T) {
 	})
 }
 
-// In a private chat, the bot hides no answer. In a group, the bot does not hide the answer to /ask.
+// In a private chat, the bot must hide no answer. In a group, the bot must not hide the answer to /ask.
 func TestNotAnsweredAlone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.alone()

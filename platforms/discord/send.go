@@ -18,8 +18,9 @@ import (
 var errInvalidTarget = errors.New("not a Discord chat")
 
 // Send sends a new message. If Send is called again with the same idempotency key within [nonceLifetime], Discord
-// creates no second message. The first message of the answer to a slash command replaces "thinking…"; repeating this
-// replacement is safe too. If Send can't replace "thinking…", Send sends the answer as a normal message.
+// creates no second message. The first message of the answer to a slash command replaces "thinking…"; repeating the
+// call that replaces "thinking…" is safe too. If Send can't replace "thinking…", Send sends the answer as a normal
+// message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if c, ok := parseCommand(m.ReplyTo); ok {
 		r, err := b.respond(ctx, c, to, m)
@@ -81,7 +82,7 @@ func (a *response) receipt(name string, to chat.Target, s sentID) (chat.Receipt,
 }
 
 // Edit replaces a message's content and its buttons. Discord has an undocumented limit for edits of messages that are
-// older than an hour. When this limit is exceeded, Edit fails with Frozen.
+// older than an hour. When the limit for edits of old messages is exceeded, Edit fails with Frozen.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	a, r, err := b.callForMessage(ctx, ref, request{name: "editMessage", method: http.MethodPatch, body: encode(m), op: chat.OpEdit})
 	if err != nil {
@@ -99,8 +100,8 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-// callForMessage makes a call about a message. If the message answers a slash command, the call uses the
-// interaction's token while the token is valid. All other calls use the bot's own token and the channel.
+// callForMessage makes a call about a message. If the message answers a slash command, the call uses the interaction's
+// token while the token is valid. All other calls of callForMessage use the bot's own token and the channel.
 // callForMessage also returns the request of the last call that it made.
 func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request) (*response, request, error) {
 	s, ok := parseSent(ref.ID)

@@ -18,7 +18,7 @@ import (
 	"telex/standin/fault"
 )
 
-// After each of these failures of the connection, the session must continue, and no message may be lost or delivered
+// After each kind of connection failure in the list, the session must continue, and no message may be lost or delivered
 // twice.
 func TestSessionGoesOn(t *testing.T) {
 	for name, d := range map[string]standin.Disturbance{
@@ -131,7 +131,7 @@ func TestSessionIsLost(t *testing.T) {
 	}
 }
 
-// The next process must resume the session of the earlier process. If the next process starts too late to resume the
+// A new process must resume the session of the earlier process. If the new process starts too late to resume the
 // session, it must request the missed messages.
 func TestProcessGoesOn(t *testing.T) {
 	for name, away := range map[string]time.Duration{"soon": time.Minute, "later": time.Hour, "much later": 20 * time.Hour} {
@@ -217,7 +217,8 @@ func TestProcessIsAwayForDays(t *testing.T) {
 	})
 }
 
-// In this test, while the bot reads missed messages, calls fail or the store refuses a message. No message may be lost.
+// In this test, while the bot reads missed messages, calls fail or the store refuses a message. In spite of these
+// failures, no message may be lost.
 func TestTroubleWhileAsking(t *testing.T) {
 	for name, trouble := range map[string]func(w *world, r *runs){
 		"a rate limit": func(w *world, _ *runs) {
@@ -336,8 +337,8 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// If only the operator can fix an error, the error must say how. If the token is not the reason, the error of Run must
-// also ask for a long pause, because each attempt to connect starts a session.
+// If only the operator can solve a problem, the error of Run must say how to solve it. If the token is not the reason,
+// the error of Run must also ask for a long pause, because each attempt to connect starts a session.
 func TestRefusedByGateway(t *testing.T) {
 	for code, c := range map[int]struct {
 		kind chat.ErrorKind
@@ -367,8 +368,8 @@ func TestRefusedByGateway(t *testing.T) {
 	}
 }
 
-// Discord allows a token a limited number of sessions per day. After the last session, Run must fail and ask for a
-// pause until the limit is reset.
+// Discord allows a token a limited number of sessions per day. When no more sessions are allowed, Run must fail and ask
+// for a pause until the limit is reset.
 func TestSessionsAreSpent(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.Limits{Sessions: 1}}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})

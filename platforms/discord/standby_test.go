@@ -14,8 +14,8 @@ import (
 )
 
 // divided runs two processes of one bot. The first process receives messages. The returned bot answers belongs to the
-// second process, which answers the messages. The returned function adopted waits for the next message, passes it to
-// the method Adopt of answers, and returns it.
+// second process, which answers the messages. The returned function adopted waits for the next message, passes the
+// message to the method Adopt of answers, and returns the message.
 func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.Inbound) {
 	t.Helper()
 	receives := w.bot(discarded(), conformance.Proper)
@@ -68,7 +68,7 @@ func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 		if _, err := bot.Send(t.Context(), to, outgoing("because", in.ID)); chat.AsSendError(err).Kind != chat.Temporary {
 			t.Errorf("got %v", err)
 		}
-		if err := bot.Typing(t.Context(), to); err != nil { // does nothing, because "thinking…" is already shown
+		if err := bot.Typing(t.Context(), to); err != nil { // Typing must do nothing, because "thinking…" is already shown
 			t.Error(err)
 		}
 		if calls := w.methodsSince(began); len(calls) != 2 || slices.Contains(calls, "typing") {

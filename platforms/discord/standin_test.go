@@ -22,10 +22,10 @@ import (
 
 // These tests check features that only Discord has, with Discord's stand-in.
 
-// quiet is a time after which the bot has completed every reaction in these tests.
+// In these tests, the bot has completed every reaction after the time quiet.
 const quiet = 30 * time.Second
 
-// inBubble runs a test in virtual time. The stand-in of its world enforces Discord's own rate limits.
+// inBubble runs a test in virtual time. In the bubble, the stand-in of the world enforces Discord's own rate limits.
 func inBubble(t *testing.T, o standin.Options, run func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -58,7 +58,8 @@ func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
 	return (&runs{t: t, bot: bot, resume: from, known: make(map[string]bool)}).again(bot)
 }
 
-// again calls Run again. The new call continues where the previous call ended, and uses the same imitation of a store.
+// The method again calls Run again. The new call of Run continues where the previous call ended, and uses the same
+// imitation of a store.
 func (r *runs) again(bot *discord.Bot) *runs {
 	r.t.Helper()
 	from := r.from()
@@ -101,14 +102,14 @@ func (r *runs) refuse(n int) {
 	r.full = n
 }
 
-// stop ends the call of Run and returns its error.
+// stop ends the call of Run and returns the error of Run.
 func (r *runs) stop() error {
 	r.t.Helper()
 	r.cancel()
 	return r.ended()
 }
 
-// ended waits until Run returns by itself, and returns its error.
+// ended waits until Run returns by itself, and returns the error of Run.
 func (r *runs) ended() error {
 	r.t.Helper()
 	select {

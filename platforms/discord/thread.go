@@ -60,7 +60,7 @@ func (b *Bot) inChannel(
 }
 
 // disableThreads records that the bot answers a channel's questions without threads, because it can't create threads in
-// this channel or can't write in them. disableThreads logs this only once for each channel.
+// this channel or can't write in them. disableThreads logs a warning only once for each channel.
 func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	if b.channels.disableThreads(parent) {
 		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
@@ -69,7 +69,7 @@ func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 }
 
 // startThread creates the thread that starts at a message. The thread gets the same id as the message. startThread
-// returns false if the thread can't be created.
+// returns false if it can't create the thread.
 // https://docs.discord.com/developers/resources/channel#start-thread-from-message
 func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	parent, question := string(to.Chat), string(to.Thread)
@@ -100,7 +100,7 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	return false, err
 }
 
-// threadName returns a name for a thread: the beginning of the question.
+// threadName returns a name for a thread, which is the beginning of the question.
 func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name

@@ -28,8 +28,8 @@ func (w *world) threadsOf(channel string) []standin.Channel {
 	return slices.DeleteFunc(w.server.Channels(), func(c standin.Channel) bool { return c.Parent != channel })
 }
 
-// The first call that needs a thread must create it, and name it after the beginning of the question. The new thread
-// must be a separate conversation.
+// The first call that needs a thread must create the thread, and must name the thread after the beginning of the
+// question. The new thread must be a separate conversation.
 func TestThreadIsMade(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why is the sky blue,\nand not green? I mean by day, when there are no clouds at all to be seen")
@@ -210,7 +210,7 @@ func TestThreadsAreReadOnly(t *testing.T) {
 				Method: "createMessage|typing", Channel: thread, Action: fault.Status, Status: 403, Code: 50013, Description: "Missing Permissions",
 			})
 		}
-		forbid(w.say(standin.DefaultChannel, "a question of several words")) // before the bot has received the question
+		forbid(w.say(standin.DefaultChannel, "a question of several words")) // forbid this before the bot has received the question
 		time.Sleep(quiet)
 		w.wantShown(w.Group(), "re: a question of several words")
 		forbid(w.say(standin.DefaultChannel, "another"))
@@ -222,8 +222,8 @@ func TestThreadsAreReadOnly(t *testing.T) {
 	})
 }
 
-// If creating a thread fails for a transient reason, Send must fail with the kind of that error. A later Send must
-// then create the thread.
+// If creating a thread fails for a transient reason, Send must fail with the kind of that error. If creating a thread
+// has failed, a later call of Send must create the thread.
 func TestThreadFails(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, _, in := threaded(t, w, "why?")
@@ -268,8 +268,8 @@ func TestThreadsEndToEnd(t *testing.T) {
 	}
 }
 
-// The bot must reopen an archived thread in order to edit or delete a message in it. In a locked thread, edits must
-// fail.
+// The bot must reopen an archived thread in order to edit or delete a message in it. In a locked thread, which the bot
+// can't reopen, edits must fail.
 func TestArchivedThread(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -23,8 +23,8 @@ const (
 	Chat chat.ChatID = "events"
 )
 
-// Options says to which installation of Home Assistant the bot connects, which changes it reports, and where it shows
-// answers.
+// Options says to which installation of Home Assistant the bot connects, which changes the bot reports, and where the
+// bot shows answers.
 type Options struct {
 	URL    string // such as http://homeassistant.local:8123
 	Token  string // long-lived access token
@@ -95,7 +95,7 @@ func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 }
 
 // Concluded implements gateway.Concluder. The gateway calls Concluded when the answer to messages is complete. When the
-// answer is complete, the bot waits for a pause and may then send its next message.
+// answer is complete, the bot waits for the duration Pause and may then send its next message.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,9 +10,8 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Markdown writes the Markdown of Home Assistant's web interface: GitHub's Markdown as the JavaScript library marked
-// parses it, with some HTML
-// (https://www.home-assistant.io/integrations/persistent_notification/).
+// Markdown writes the Markdown of Home Assistant's web interface, which is GitHub's Markdown as the JavaScript library
+// marked parses it, with some HTML (https://www.home-assistant.io/integrations/persistent_notification/).
 //
 //	Markdown                   becomes
 //	bold, headings, lists …    the same
@@ -59,7 +58,7 @@ func (d Text) Render(p markup.Piece) markup.Rendered {
 	return r
 }
 
-// Len counts bytes, because the services that deliver to phones limit the bytes.
+// Len counts bytes, because the services that deliver notifications to phones limit the number of bytes.
 func (Text) Len(r markup.Rendered) int { return len(r.Text) }
 
 // escapeTemplates prevents Home Assistant from evaluating a text as a template: it inserts an invisible character

@@ -12,16 +12,17 @@
 // # One message at a time
 //
 // A house can report a thousand changes per second, but for each message to the gateway, the model must write an
-// answer. The bot therefore collects changes, and reports all collected changes in one message. The bot sends the next
-// message to the gateway only after the answer to the previous message is complete. The next message contains the
-// newest state of every entity that changed during the previous answer. Because the bot keeps only the newest state of
-// an entity, the memory that it needs depends only on the number of entities.
+// answer. Because there may be many changes, the bot collects changes, and reports all collected changes in one
+// message. The bot sends the next message to the gateway only after the answer to the previous message is complete. The
+// next message contains the newest state of every entity that changed during the previous answer. Because the bot keeps
+// only the newest state of an entity, the memory that it needs depends only on the number of entities.
 //
 // # No person writes events
 //
-// Devices, media and strangers can set the names and states of entities. The bot therefore marks its messages as
-// outside content (chat.Reported). While the model answers a message about changes in the house, nobody is present who
-// could approve a tool call (chat.Inbound.Unattended). telex therefore refuses a tool call that needs approval.
+// Devices, media and strangers can set the names and states of entities. Because no person writes the events, the bot
+// marks its messages as outside content (chat.Reported). While the model answers a message about changes in the house,
+// nobody is present who could approve a tool call (chat.Inbound.Unattended). While nobody is present, telex refuses a
+// tool call that needs approval.
 //
 // The package reports its limits in [Bot.Profile], and the gateway enforces these limits. The package itself never
 // repeats, throttles or splits a call, and keeps no state of a notification after a call has returned. Every failed

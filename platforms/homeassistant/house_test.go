@@ -56,7 +56,7 @@ type server struct {
 	house *house
 }
 
-// Close closes all connections.
+// Close closes all connections of the server, including WebSocket connections.
 func (s *server) Close() error {
 	s.house.mu.Lock()
 	defer s.house.mu.Unlock()
@@ -190,7 +190,7 @@ func (h *house) count(command string) int {
 	return len(slices.DeleteFunc(slices.Clone(h.commands), func(c string) bool { return c != command }))
 }
 
-// running is a call of Run in its own goroutine, together with the messages that the call has accepted.
+// running is a call of Run in a separate goroutine, together with the messages that the call has accepted.
 type running struct {
 	bot      *homeassistant.Bot
 	cancel   context.CancelFunc
@@ -217,7 +217,8 @@ func start(t *testing.T, b *homeassistant.Bot) *running {
 	return r
 }
 
-// texts waits, and then returns the texts of the messages that were accepted since the last call of texts.
+// The method texts waits for the given time, and then returns the texts of the messages that were accepted since the
+// previous call of texts.
 func (r *running) texts(after time.Duration) []string {
 	wait(after)
 	r.mu.Lock()

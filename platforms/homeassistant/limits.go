@@ -6,13 +6,14 @@ import (
 	"telex/internal/chat"
 )
 
-// These are the maximum lengths of texts. telex sets them itself, because Home Assistant publishes no limits.
+// These are the maximum lengths of texts. telex itself has chosen these lengths, because Home Assistant publishes no
+// limits.
 const (
 	// notificationLimit is the maximum length of a persistent notification in characters. Texts longer than
 	// notificationLimit are hard to read in the sidebar.
 	notificationLimit = 16_000
-	// textLimit is the maximum length of a text for a notify action in bytes. Services that deliver to phones accept
-	// 4096 bytes, including the title and all other data.
+	// textLimit is the maximum length of a text for a notify action in bytes. The services that deliver notifications to
+	// phones accept 4096 bytes, including the title and all other data.
 	// https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification
 	// https://firebase.google.com/docs/cloud-messaging/concept-options
 	textLimit = 3000

@@ -18,9 +18,9 @@ import (
 // the deadline for delivering a final limit the time of an answer.
 const answerTimeout = time.Hour
 
-// Run receives changes until ctx ends, and passes messages about them to accept, one after the other. Home Assistant
-// does not repeat changes, so Run misses the changes during an outage and has no resume cursor. If Run ends before
-// accept has accepted a message, the next Run passes the same message to accept again.
+// Run receives changes until ctx ends, and passes messages about the changes to the function accept, one after the
+// other. Home Assistant does not repeat changes, so Run misses the changes during an outage and has no resume cursor.
+// If Run ends before accept has accepted a message, the next Run passes the same message to accept again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the connection
 // failed: Auth if the token is refused, otherwise Temporary.
@@ -82,7 +82,7 @@ func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err erro
 	return nil
 }
 
-// addChange passes a change to the watcher, which keeps the change until the bot reports it.
+// addChange passes a change to the watcher, which keeps the change until the bot reports the change.
 func (b *Bot) addChange(ctx context.Context, from, to state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +95,7 @@ func (b *Bot) addChange(ctx context.Context, from, to state) {
 	}
 }
 
-// sendMessages passes messages about changes to accept, until ctx ends or accept fails.
+// sendMessages passes messages about changes to the function accept, until ctx ends or accept fails.
 func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
 	for {
 		in, wait := b.nextMessage(time.Now())

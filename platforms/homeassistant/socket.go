@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxFrame is the maximum size of a frame in bytes. The bot skips larger frames, which occur because an attribute
-	// may contain a picture.
+	// maxFrame is the maximum size of a frame in bytes. The bot skips frames that are larger than maxFrame. Such frames
+	// occur, because an attribute may contain a picture.
 	maxFrame = 1 << 20
 	// handshakeTimeout limits the time from dialing to the subscription.
 	handshakeTimeout = 30 * time.Second
@@ -100,7 +100,8 @@ func (b *Bot) authenticate(ctx context.Context, s *socket) error {
 	return nil
 }
 
-// expect reads the next frame and returns it. If the frame's type is not the parameter kind, expect returns an error.
+// expect reads the next frame and returns the frame. If the frame's type is not the parameter kind, expect returns an
+// error.
 func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	data, err := s.read(ctx)
 	if err != nil {
@@ -119,8 +120,8 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 }
 
 // read returns the next frame. read blocks until a frame arrives, the connection is lost, or ctx ends. The error
-// errLarge means that the method read skipped a frame that was too large. After errLarge, the caller can call read
-// again.
+// errLarge means that the method read skipped a frame that was too large. After the error errLarge, the caller can call
+// the method read again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -156,8 +157,8 @@ func (s *socket) write(ctx context.Context, message map[string]any) error {
 	return s.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// subscribe subscribes to state changes. If there is an earlier subscription, subscribe first ends it, because with two
-// subscriptions Home Assistant would send every change twice.
+// subscribe subscribes to state changes. If the bot has an earlier subscription, subscribe first ends the earlier
+// subscription, because with two subscriptions Home Assistant would send every change twice.
 func (s *socket) subscribe(ctx context.Context) error {
 	if earlier := s.subscription.Load(); earlier != 0 {
 		if _, err := s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier}); err != nil {

@@ -35,7 +35,7 @@ type Watch struct {
 func (w Watch) Any() bool { return w.All || len(w.Domains)+len(w.Entities) > 0 }
 
 // includes reports whether an entity is watched. includes returns false for notifications, because each answer of the
-// bot changes them.
+// bot changes the notifications.
 func (w Watch) includes(entity string) bool {
 	domain, _, _ := strings.Cut(entity, ".")
 	switch {
@@ -78,7 +78,7 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	}
 	e := w.entities[to.EntityID]
 	if from.isAbsent() && (e == nil || e.pending == nil && !e.reported.isAbsent()) {
-		return false // the bot did not report that the entity was absent, so it does not report that it is back
+		return false // the bot has not reported that the entity was absent, so it does not report the return
 	}
 	if e == nil {
 		if len(w.entities) >= maxEntities && !w.removeOld(now) {
@@ -99,7 +99,7 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	return true
 }
 
-// removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any
+// removeOld removes the entities that the watcher need not remember any more, and returns true if it has removed any
 // entity. Because removeOld must check all entities, it does nothing if it has done so within the last second.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
@@ -126,7 +126,8 @@ func (e *entity) due() time.Time {
 	return due
 }
 
-// next returns the time from which the bot may report the next pending change. If no change is pending, ok is false.
+// next returns the time from which the bot may report the next pending change. If no change is pending, next returns
+// false as ok.
 func (w *watcher) next() (at time.Time, ok bool) {
 	for _, e := range w.entities {
 		if e.pending != nil && (!ok || e.due().Before(at)) {
@@ -137,7 +138,7 @@ func (w *watcher) next() (at time.Time, ok bool) {
 }
 
 // takeDue returns the changes that the bot may report now, oldest first, but at most maxLines changes. takeDue marks
-// these changes as reported.
+// the returned changes as reported.
 func (w *watcher) takeDue(now time.Time) []change {
 	var ripe []change
 	for _, e := range w.entities {

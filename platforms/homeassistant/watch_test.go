@@ -149,7 +149,7 @@ func TestWatcherIsBounded(t *testing.T) {
 }
 
 // For any sequence of changes, takeDue must return every due change, but no entity twice within its cooldown. A report
-// must start at the entity's last reported state. But if the watcher missed a change, the report of a change that
+// must start at the entity's last reported state. If the watcher missed a change, however, the report of a change that
 // begins after the cooldown may start at another state. In the end, takeDue must have returned the newest state of each
 // entity that the watcher saw.
 func TestWatcherProperty(t *testing.T) {
@@ -187,7 +187,7 @@ func TestWatcherProperty(t *testing.T) {
 			}
 			switch {
 			case real[id] == to:
-			case rapid.IntRange(0, 3).Draw(t, "missed") == 0: // the connection is closed
+			case rapid.IntRange(0, 3).Draw(t, "missed") == 0: // simulate that the connection is closed
 				missed[id] = true
 			default:
 				w.add(now, at(id, real[id]), at(id, to))

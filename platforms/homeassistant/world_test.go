@@ -49,8 +49,8 @@ func newWorld(t *testing.T) *world {
 }
 
 // neverEdits checks that no notification ever had a cursor, and that the bot never dismissed a notification. If the
-// outcome of a create was unknown, the bot may have created the notification again, but only with the same text. One
-// case of the suite is an exception, because it repeats a create with a new text.
+// outcome of a create call was unknown, the bot may have created the notification again, but only with the same text.
+// One case of the suite may change the text of a notification, because this case repeats a create call with a new text.
 func (w *world) neverEdits() {
 	for _, n := range w.bots("") {
 		for _, v := range n.Versions {

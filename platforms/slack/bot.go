@@ -20,9 +20,8 @@ import (
 // defaultAPIBase is the base URL of the Web API's methods.
 const defaultAPIBase = "https://slack.com/api/"
 
-// Options says which app to run and how to reach Slack. Exactly one way of receiving is configured: AppToken for
-// Socket Mode, or SigningSecret with Listen for the Events API over HTTP. Package internal/config has validated the
-// options.
+// Options says which app to run and how to reach Slack. Options sets either AppToken, for Socket Mode, or SigningSecret
+// and Listen, for the Events API over HTTP. Package internal/config has validated the options.
 type Options struct {
 	BotToken      string            // the token xoxb-… of the app's bot in the workspace; required
 	AppToken      string            // the app's token xapp-… with the scope connections:write
@@ -44,7 +43,7 @@ type Bot struct {
 	base     string // base URL of the API, with a trailing slash
 	secrets  calls.Secrets
 	api      *library.Client // builds requests and sends them through roundTrip
-	client   *http.Client    // used for all requests
+	client   *http.Client    // the HTTP client for all requests
 	clock    *calls.Clock    // tells the time of Slack's servers
 	log      *slog.Logger
 	self     atomic.Pointer[identity]
@@ -59,11 +58,12 @@ type Bot struct {
 	lookupPace   pace                         // limits the calls of users.info
 	readPace     pace                         // limits the calls of conversations.history and conversations.replies
 	infoPace     pace                         // limits the calls of conversations.info
-	readers      readers                      // the processes that share the rate limits for reading messages
-	blockedUntil *receiving.Recent[time.Time] // maps a method that reads messages to the time until which Slack refuses its calls
-	// sentKeys maps the hash of the idempotency key of a create call to the time when the call started a stream. The time
-	// is zero if the call made a message or a file. Slack stores no idempotency key with a stream until the stream is
-	// stopped. Until then, only sentKeys tells this process when a create call started a stream.
+	readers      readers                      // knows the processes that share the rate limits for reading messages
+	blockedUntil *receiving.Recent[time.Time] // maps a method that reads messages to the time until which Slack refuses calls
+	// sentKeys maps the hash of the idempotency key of a create call to the time when the call started a stream. In
+	// sentKeys, the time is zero if the call made a message or a file. Slack stores no idempotency key with a stream until
+	// the stream is stopped. While a stream runs, only sentKeys tells this process when the create call started the
+	// stream.
 	sentKeys *receiving.Recent[time.Time]
 
 	turn   *semaphore.Weighted         // capacity 1, so that accept handles one message at a time

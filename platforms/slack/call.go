@@ -51,7 +51,7 @@ func (a *response) decode(method string, v any) error {
 // call's HTTP requests. Only the context tells roundTrip to which call a request belongs.
 type outcomeKey struct{}
 
-// roundTrip sends a request of the library and records its outcome.
+// roundTrip sends a request of the library slack-go and records the outcome of the request.
 func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 	o := calls.Do(b.client, req)
 	if kept, ok := req.Context().Value(outcomeKey{}).(*calls.Outcome); ok {

@@ -66,8 +66,9 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 func kindOf(method string, a *response) chat.ErrorKind {
 	switch a.Error {
 	case "missing_scope", "not_allowed_token_type":
-		// The error is Auth if the app lacks a scope that it needs for writing or receiving. Without such a scope,
-		// the bot can do nothing until the operator adds the scope. All other scopes are optional.
+		// The error is Auth if the app lacks a scope that it needs for writing or receiving. Without a scope for writing or
+		// receiving, the bot can do nothing until the operator adds the scope. The scopes that are not needed for writing or
+		// receiving are optional.
 		if strings.HasPrefix(method, "chat.") || method == methodOpen || method == methodSelf {
 			return chat.Auth
 		}

@@ -35,7 +35,7 @@ func TestEventsDecoded(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, event string
-		want        chat.Inbound // compared fields: Sender.ID, To, Text, Addressed, Follows, Kind, Command and Args
+		want        chat.Inbound // the test compares Sender.ID, To, Text, Addressed, Follows, Kind, Command and Args
 		none        bool
 	}{
 		{
@@ -152,8 +152,8 @@ func TestEventsDecoded(t *testing.T) {
 	}
 }
 
-// A person opens an assistant's thread or the Messages tab, or presses Slack's stop button. Each of these events, such
-// as the press of the stop button, must become a message for the bot.
+// In this test, a person opens an assistant's thread or the Messages tab, or presses Slack's stop button. Each of these
+// events, such as the press of the stop button, must become a message for the bot.
 func TestPaneDecoded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -11,8 +11,9 @@ import (
 )
 
 // Dialect writes standard Markdown for Slack's markdown blocks
-// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). In markdown blocks, Slack also interprets its
-// own control sequences, which are in angle brackets. Dialect therefore never writes a control sequence.
+// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). In markdown blocks, Slack also interprets its own
+// control sequences, which are in angle brackets. Because Slack interprets control sequences, Dialect never writes a
+// control sequence.
 //
 //	Markdown                      becomes
 //	**bold**                      **bold**
@@ -109,7 +110,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		if emoji.MatchString(at.Rest()) {
 			return append(out, ":"+marks.Joiner...)
 		}
-		escaped = at.Start() && at.Next() == '-' // ":-" at the start could align a table column
+		escaped = at.Start() && at.Next() == '-' // at the start of a line, ":-" could align a table column
 	case '.', ')':
 		escaped = at.Ordinal()
 	}
@@ -121,7 +122,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 
 // Code appends a character of code. Backslashes and entities would be visible in code
 // (https://spec.commonmark.org/0.31.2/#code-spans), so Code inserts an invisible character into each control sequence
-// instead. Code does not change any other byte.
+// instead. Apart from control sequences, Code does not change any byte.
 func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 	if r == '<' && control.MatchString(text[i:]) {
 		return append(out, "<"+marks.Joiner...)

@@ -19,8 +19,8 @@ type callback struct {
 	Event     json.RawMessage `json:"event"`
 }
 
-// Subtypes of messages from people and apps. Most other subtypes report events, such as somebody joining a channel.
-// https://docs.slack.dev/reference/events/message#subtypes
+// These constants are subtypes of messages from people and apps. Most other subtypes of messages report events, such as
+// somebody joining a channel. https://docs.slack.dev/reference/events/message#subtypes
 const (
 	subtypeFile      = "file_share"
 	subtypeBroadcast = "thread_broadcast"
@@ -28,12 +28,12 @@ const (
 	subtypeMe        = "me_message"
 )
 
-// Subtypes of events about an earlier message.
+// These constants are subtypes of events about an earlier message.
 const (
 	subtypeChanged = "message_changed"
 	subtypeDeleted = "message_deleted"
-	// subtypeTombstone marks a deleted message whose thread still has replies. Slack reports the deletion of such a
-	// message as a change of the message.
+	// subtypeTombstone marks a deleted message whose thread still has replies. If a deleted message has replies, Slack
+	// reports the deletion as a change of the message.
 	subtypeTombstone = "tombstone"
 )
 
@@ -59,7 +59,7 @@ type message struct {
 	Hidden       bool   `json:"hidden"`
 	LatestReply  string `json:"latest_reply"` // ts of the newest reply; only in the first message of a thread that the bot reads
 	Files        []file `json:"files"`
-	// Attachments are shown below the text: shared messages, previews of links, and cards of other apps.
+	// Slack's apps show Attachments below the text: shared messages, previews of links, and cards of other apps.
 	Attachments lenient[[]lenient[attachment]] `json:"attachments"`
 	Edited      lenient[struct {
 		User string `json:"user"`

@@ -24,12 +24,13 @@ const (
 	methodDrop      = "files.delete"
 )
 
-// SendFile sends a file as a new message, with the text of m above the file. The text is plain, because Slack does not
-// support Markdown in the comment of a file. SendFile makes three calls. Only the last call makes the file visible, so
-// an error of an earlier call is never Uncertain. Because Slack does not return the id of the message, the receipt
-// contains the id of the file, with which Delete can delete the file. The name under which people download the file
-// contains a part of the hash of m's idempotency key, by which [Bot.Find] recognizes the file. The file's visible title
-// is the name of f. https://docs.slack.dev/messaging/working-with-files#upload
+// SendFile sends a file as a new message, with the text of m above the file. SendFile sends the text without
+// formatting, because Slack does not support Markdown in the comment of a file. SendFile makes three calls. Only the
+// last call of SendFile makes the file visible, so an error of an earlier call is never Uncertain. Because Slack does
+// not return the id of the message, the receipt contains the id of the file, with which Delete can delete the file. The
+// name under which people download the file contains a part of the hash of m's idempotency key, by which [Bot.Find]
+// recognizes the file. The file's visible title is the name of f.
+// https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) == 0:
@@ -78,8 +79,8 @@ func disableLinks(text string) string {
 	return linkLike.ReplaceAllStringFunc(text, func(a string) string { return "`" + strings.ReplaceAll(a, "`", "%60") + "`" })
 }
 
-// upload sends a file's content to the URL that Slack created for it. The URL for the upload is secret, so the request
-// needs no token.
+// upload sends a file's content to the URL that Slack has created for this file. The URL for the upload is secret, so
+// the request needs no token.
 func (b *Bot) upload(ctx context.Context, address string, data []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {

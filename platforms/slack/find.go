@@ -9,8 +9,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Limits of a search for a message. Slack returns the messages of a thread oldest first, so a search must begin at a
-// certain time, which is findSpan before now. A search does not find messages that are older than findSpan.
+// These constants limit the search of Find for a message. Slack returns the messages of a thread oldest first, so Find
+// must begin at a certain time, which is findSpan before now. Find does not find messages that are older than findSpan.
 // https://docs.slack.dev/reference/methods/conversations.replies
 const (
 	findSpan  = 24 * time.Hour

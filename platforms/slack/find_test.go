@@ -91,8 +91,8 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 			}
 		}
 
-		// Slack ends a stream by itself. The edit that repairs the message of such a stream must also store the idempotency
-		// key in the message.
+		// In this part of the test, Slack ends a stream by itself. The edit that repairs the message of such a stream must
+		// also store the idempotency key in the message.
 		if ref, err = bot.Start(t.Context(), to, answer("broken")); err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +115,9 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 	})
 }
 
-// An earlier process left a stream running, so Slack refuses the first edit of its message. The method Edit must then
-// stop the stream and fail as Temporary. The next call of Edit must succeed.
+// In this test, an earlier process left a stream running, so Slack refuses the first edit of the stream's message. When
+// Slack refuses the edit, the method Edit must stop the stream and fail as Temporary. The next call of Edit must
+// succeed.
 func TestEditStopsAForgottenStream(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		asked := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"})

@@ -135,8 +135,8 @@ func TestHeadersAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Somebody sends forged requests over 400 connections. The forged requests must cost only a few megabytes of memory,
-// and the server must afterwards still answer Slack's own request.
+// In this test, somebody sends forged requests over 400 connections. The forged requests must cost only a few megabytes
+// of memory, and the server must afterwards still answer Slack's own request.
 func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // the test measures the memory of the whole process.
 	const (
 		connections = 400
@@ -145,8 +145,9 @@ func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // the t
 	)
 	address, secret := listenTCP(t)
 	before := inUse()
-	// The body is one byte shorter than announced, so the server must keep it in memory while it waits. All senders
-	// share one slice, because io.WriteString would copy the body for each sender.
+	// Each body is one byte shorter than its header announces, so the server must keep the body in memory while it waits
+	// for the last byte. All senders share one slice for the body, because io.WriteString would copy the body for each
+	// sender.
 	body := bytes.Repeat([]byte("x"), length-1)
 	var group sync.WaitGroup
 	var refused atomic.Int32

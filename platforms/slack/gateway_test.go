@@ -20,7 +20,7 @@ import (
 	standin "telex/standin/slack"
 )
 
-// These tests run the adapter together with telex's gateway, against Slack's stand-in.
+// The tests in this file run the adapter together with telex's gateway, with Slack's stand-in.
 
 // house runs telex's gateway until the test ends or the returned function is called. A test that restarts the gateway
 // passes the same store again, with a new bot.
@@ -143,8 +143,8 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 	}
 }
 
-// The bot answers in 30 threads at the same time, within the published rate limits. In the end, every answer must be
-// complete, and Slack must have refused no call.
+// In this test, the bot answers in 30 threads at the same time, within the published rate limits. In the end, every
+// answer must be complete, and Slack must have refused no call.
 func TestThirtyThreads(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
 		t.Run(name, func(t *testing.T) {

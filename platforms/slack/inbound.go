@@ -22,7 +22,7 @@ var (
 type decodedEvent struct {
 	in   chat.Inbound
 	raw  string   // the text as received
-	ts   string   // time of the event, for the order and the resume cursor; empty: the event can't be read again
+	ts   string   // time of the event, for order and resume cursor; empty: the bot can't read the event again
 	self identity // the bot's account, whose mentions are removed from the text
 
 	shared []attachment // messages that the author shared together with this message
@@ -74,8 +74,8 @@ func decodeEvent(data []byte, self identity) (decodedEvent, bool, error) {
 }
 
 // decode decodes an edit or deletion of a message. decode returns false if the change is neither a deletion nor an edit
-// of the text by the message's author. For example, Slack also reports a change when it adds a link preview, or when
-// the bot edits its own message.
+// of the text by the message's author. decode ignores, for example, the changes that Slack reports when it adds a link
+// preview, or when the bot edits its own message.
 func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	m, before, kind := c.Message.value, c.Previous.value, chat.Edited
 	if c.DeletedTS != "" || m.Subtype == subtypeTombstone {
@@ -182,9 +182,9 @@ func attachments(files []file) []chat.Attachment {
 	return list
 }
 
-// decodeCommand decodes a slash command. The app has one slash command, whose name the operator chooses. The gateway
-// parses the text after the name of the slash command. People can't use slash commands in threads, so the bot answers
-// outside of threads.
+// decodeCommand decodes a slash command. telex's Slack app has one slash command, whose name the operator chooses. The
+// gateway parses the text after the name of the slash command. People can't use slash commands in threads, so the bot
+// answers outside of threads.
 func decodeCommand(data []byte) (decodedEvent, bool, error) {
 	c, err := receiving.Decode[command](data)
 	if err != nil {

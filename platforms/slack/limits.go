@@ -53,8 +53,8 @@ const (
 	streamMayHaveEnded = streamLifetime + 30*time.Second
 )
 
-// Rates per app and workspace, from https://docs.slack.dev/apis/web-api/rate-limits. A tier is a number of calls per
-// minute for each method: "20+", "50+" and "100+".
+// These constants are rates per app and workspace, from https://docs.slack.dev/apis/web-api/rate-limits. A tier is a
+// number of calls per minute for each method, such as "20+", "50+" or "100+".
 const (
 	tierWindow = time.Minute
 	tier2      = 20

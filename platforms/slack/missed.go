@@ -10,9 +10,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Limits of reading missed messages. Reading one chat takes at least one call of a method in tier 3, and Slack allows
-// only 50 of these calls per minute. To save calls, telex does not read messages that are too old, and limits the
-// number of chats that it reads.
+// These constants limit the reading of missed messages. Reading one chat takes at least one call of a method in tier 3,
+// and Slack allows only 50 of these calls per minute. To save calls, telex does not read messages that are too old, and
+// limits the number of chats that it reads.
 const (
 	missedMargin = 2 * time.Minute // read messages from missedMargin before the cursor, since order may differ
 	missedSpan   = 24 * time.Hour
@@ -88,8 +88,8 @@ func (m *catchUp) noteFailure(err error) {
 	}
 }
 
-// listChannels returns a piece of work that lists one page of the bot's conversations. The returned piece adds further
-// pieces of work, which read the listed conversations.
+// listChannels returns a piece of work that lists one page of the bot's conversations. When the returned piece is done,
+// it adds further pieces of work, which read the listed conversations.
 func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string

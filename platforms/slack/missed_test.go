@@ -148,8 +148,8 @@ func TestMissedIsLimited(t *testing.T) {
 	})
 }
 
-// The bot must read many chats within Slack's rate limits, even if Slack refuses some reads or cuts them off. The bot
-// must skip a chat that it may not read.
+// The bot must read many chats within Slack's rate limits, even if Slack refuses some of the calls that read messages,
+// or cuts their connections. The bot must skip a chat that it may not read.
 func TestMissedInManyChats(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -320,7 +320,7 @@ func TestNamesForThreeAtOnce(t *testing.T) {
 }
 
 // In this test, Slack fails many calls in the minutes after an outage. The bot must read the missed messages once Slack
-// has recovered. Until then, the bot must accept new messages.
+// has recovered. Until Slack has recovered, the bot must accept new messages.
 func TestMissedIsReadAfterAnOutage(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"places":  {Method: "conversations.history", Action: fault.Status, Status: 503},

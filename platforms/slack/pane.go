@@ -18,7 +18,7 @@ import (
 // all new apps have. People talk with an agent in its Messages tab, and Slack reports with the event app_home_opened
 // that a person has opened the tab. https://docs.slack.dev/ai/migrating-to-agent-messaging
 
-// Events of the pane.
+// These constants are the types of the pane's events.
 const (
 	eventThread = "assistant_thread_started"
 	eventHome   = "app_home_opened"

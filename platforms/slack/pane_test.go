@@ -18,7 +18,7 @@ import (
 	standin "telex/standin/slack"
 )
 
-// These tests cover the pane in which people talk with the app.
+// The tests in this file check the pane in which people talk with the app.
 
 // pane is what a person sees in an assistant's thread.
 type pane struct {
@@ -119,8 +119,9 @@ func TestPaneOfAnAgent(t *testing.T) {
 	})
 }
 
-// In this test, a person without access opens the pane. The bot must show no prompts. Depending on the access policy,
-// the bot must show nothing at all, or send a pairing code, as if the person had written a message.
+// In this test, a person without access opens the pane. The bot must show no prompts to a person without access.
+// Depending on the access policy, the bot must show nothing at all, or send a pairing code, as if the person had
+// written a message.
 func TestPaneOfAStranger(t *testing.T) {
 	for name, pair := range map[string]bool{"refused": false, "with a code": true} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ type displayName struct {
 }
 
 // namesOf returns a function that returns the names of the people in one message. The returned function requests names
-// until the time until. If the function can't find out a name, it returns "".
+// from Slack only until the time in the parameter until. If the returned function can't find out a name, it returns "".
 func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {

@@ -66,8 +66,8 @@ func (b *Bot) fetchIdentity(ctx context.Context) (identity, error) {
 	return self, nil
 }
 
-// page says which messages to read. Slack returns the messages of a thread oldest first, after the thread's parent.
-// Slack returns the messages of a channel newest first, without the replies in threads.
+// page says which page of messages the bot reads. Slack returns the messages of a thread oldest first, after the
+// thread's parent. Slack returns the messages of a channel newest first, without the replies in threads.
 type page struct {
 	oldest string // a ts, exclusive
 	latest string // read only messages before this ts; empty: now
@@ -184,8 +184,8 @@ func (r *readers) begin(from chat.Resume) {
 
 // missedLimit returns how many pages of missed messages this process may read in a minute. If an older process also
 // receives messages, missedLimit returns 0 in the first minute of this process, because the older process may have just
-// used the whole limit. No message is lost by this, because the older process also reads the messages that this process
-// has missed.
+// used the whole limit. If missedLimit returns 0, no message is lost, because the older process also reads the messages
+// that this process has missed.
 func (r *readers) missedLimit() int {
 	from, began := r.now()
 	all, older := from.Others()

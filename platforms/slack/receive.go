@@ -110,7 +110,7 @@ func (r *receiver) hold(ctx context.Context) {
 	}
 }
 
-// acceptError marks an error that accept returned.
+// acceptError wraps an error that the function accept returned.
 type acceptError struct{ error }
 
 // Unwrap returns the error that the function accept returned.

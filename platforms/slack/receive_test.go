@@ -107,7 +107,8 @@ func (w *world) wantGood() {
 func (w *world) say(text string) { w.server.Say(standin.Incoming{Channel: dm, Text: text}) }
 
 // In this test, Slack asks the bot to refresh a socket. The bot must open a new socket before Slack closes the old
-// socket. No message may be lost. If there is no gap between the two sockets, all messages must arrive in order.
+// socket. While sockets are replaced, no message may be lost. If there is no gap between the two sockets, all messages
+// must arrive in order.
 func TestSocketIsRefreshed(t *testing.T) {
 	for _, grace := range []time.Duration{0, 10 * time.Second} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 	}
 }
 
-// After Slack's warning, the bot must open a second socket while the first one still works.
+// After Slack's warning, the bot must open a second socket while the first socket still works.
 func TestSocketsOverlap(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -163,7 +164,7 @@ func TestSocketsOverlap(t *testing.T) {
 	})
 }
 
-// In this test, Slack refreshes the socket again and again for two days. No message may be lost.
+// In this test, Slack refreshes the socket again and again for two days, and no message may be lost.
 func TestSocketsForDays(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -206,8 +207,8 @@ func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	})
 }
 
-// In this test, a socket is cut. The bot must replace the socket at once. But if the new socket is cut right after it
-// was opened, Run must fail as Temporary, so that the caller of Run waits.
+// In this test, a socket is cut. The bot must replace the socket at once. If the new socket, however, is cut right
+// after it was opened, Run must fail as Temporary, so that the caller of Run waits.
 func TestCutSocketIsReplaced(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -445,7 +446,7 @@ func TestUnfinishedRequest(t *testing.T) {
 }
 
 // In this test, Slack refuses a new socket because of a rate limit, and the last open socket ends before the time to
-// wait is over. Run must then fail with the remaining time to wait, and must request no socket.
+// wait is over. When the last socket ends, Run must fail with the remaining time to wait, and must request no socket.
 func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		done := make(chan error, 1)

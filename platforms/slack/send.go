@@ -24,7 +24,7 @@ const (
 
 // Send sends a new message to the thread or channel of to. The message's metadata contains the hash of the message's
 // idempotency key. With this hash, [Bot.Find] finds the message after an Uncertain error. Slack has no replies to
-// single messages, so Send ignores m.ReplyTo. The thread shows which message the bot answers.
+// single messages, so Send ignores m.ReplyTo. Instead of a reply, the thread shows which message the bot answers.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := content(methodPost, m)
 	if err != nil {
@@ -44,8 +44,9 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 
 const methodUpdate = "chat.update"
 
-// Edit replaces a message's text and its buttons. If the message is still a stream, because an earlier process did
-// not stop it, Edit stops the stream and fails with Temporary. The next call of Edit then finds a normal message.
+// Edit replaces a message's text and its buttons. If the message is still a stream, because an earlier process did not
+// stop the stream, Edit stops the stream and fails with Temporary. When the stream has been stopped, the next call of
+// Edit finds a normal message.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	ts, err := messageTS(methodUpdate, ref)
 	if err != nil {
@@ -125,8 +126,8 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	return append(linkPreviews(m), library.MsgOptionText(fallbackText(m), false), library.MsgOptionBlocks(blocks...)), nil
 }
 
-// linkPreviews returns the options that tell Slack whether to show previews of the links in a message. Without these
-// options, Slack shows previews of some links.
+// linkPreviews returns the options that tell Slack whether to show previews of the links in a message. Without the
+// options of linkPreviews, Slack shows previews of some links.
 // https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func linkPreviews(m chat.Outgoing) []library.MsgOption {
 	if m.LinkPreview != "" {
@@ -154,9 +155,9 @@ func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }
 
-// escapeControls escapes the control sequences in a text, because they could notify people. A text that [Dialect] has
-// rendered contains no control sequences. If Slack refuses the markup of a text, however, the gateway sends the text
-// without markup, and this text may contain control sequences (F35).
+// escapeControls escapes the control sequences in a text, because control sequences could notify people. A text that
+// [Dialect] has rendered contains no control sequences. If Slack refuses the markup of a text, however, the gateway
+// sends the text without markup, and this text may contain control sequences (F35).
 func escapeControls(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }

@@ -25,14 +25,14 @@ const methodOpen = "apps.connections.open"
 
 const (
 	// telex sends a ping at intervals of pingEvery. If the pong does not arrive within pongTimeout, telex considers the
-	// connection dead. Slack's own clients use the same values.
+	// connection dead. Slack's own clients use the same values of pingEvery and pongTimeout.
 	// https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
 	pingEvery   = 10 * time.Second
 	pongTimeout = 5 * time.Second
 	// drainTime is how long telex still reads a socket after Slack has asked telex to replace the socket.
 	drainTime = time.Minute
-	// If the last socket ends after at least minStableLife, Run opens the next socket at once. If the last socket
-	// ends earlier, Run returns, and the caller of Run waits before the next Run.
+	// If the last socket ends after at least minStableLife, Run opens the next socket at once. If the last socket ends
+	// before minStableLife, Run returns, and the caller of Run waits before the next Run.
 	minStableLife = 10 * time.Second
 	// If Slack asks to replace a socket less than minLife after the socket was opened, the socket counts as flapping.
 	minLife = 2 * time.Second
@@ -40,8 +40,8 @@ const (
 	// works.
 	firstRetry = time.Second
 	maxRetry   = 30 * time.Second
-	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit. A message with tens of
-	// thousands of blocks fits into maxEnvelope.
+	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit for the size of its
+	// messages. A message with tens of thousands of blocks fits into maxEnvelope.
 	maxEnvelope = 8 << 20
 	// maxWaiting is how many envelopes of a socket may wait before reading stops.
 	maxWaiting = 64
@@ -122,7 +122,7 @@ func (r *receiver) runSockets(ctx context.Context) error {
 
 // socketManager is the state of runSockets.
 type socketManager struct {
-	sockets   map[*socket]bool // true: Slack wants to replace this socket
+	sockets   map[*socket]bool // the value is true if Slack wants to replace the socket
 	events    chan socketEvent
 	retryAt   <-chan time.Time // when to try again to open a socket; nil: at once
 	delay     time.Duration

@@ -19,8 +19,8 @@ const (
 )
 
 // Start starts a stream in a thread, with the text of m. In a channel, Slack requires a recipient for a stream. Start
-// uses the author of the message m.Answers as the recipient. If this author is unknown, Start fails with Rejected,
-// and the gateway shows the reply with edits instead.
+// uses the author of the message m.Answers as the recipient. If the author of the message m.Answers is unknown, Start
+// fails with Rejected, and the gateway shows the reply with edits instead.
 // https://docs.slack.dev/reference/methods/chat.startStream
 func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := b.streamTarget(ctx, to, m.Answers)
@@ -70,8 +70,8 @@ func notStarted(op chat.Op, err error) error {
 	return failure
 }
 
-// Append adds text at the end of a stream. If the stream has ended by itself, or if a person has stopped it, Append
-// fails with Rejected.
+// Append adds text at the end of a stream. If the stream has ended by itself, or if a person has stopped the stream,
+// Append fails with Rejected.
 func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodAppend, ref)
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 
 // Stop adds a last text, which may be empty, to a stream and ends the stream. Stop also stores the hash of the stream's
 // idempotency key in the message's metadata, which Slack does not allow earlier. If the stream has already ended and
-// text is empty, Stop succeeds. But if the stream is so old that Slack may have ended the stream, Stop fails with
+// text is empty, Stop succeeds. If the stream, however, is so old that Slack may have ended the stream, Stop fails with
 // Rejected. The message of a stream that Slack has ended looks broken, and the gateway must repair the message with an
 // edit.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {

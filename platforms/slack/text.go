@@ -11,10 +11,10 @@ import (
 // and >. telex does not remove the delimiters of styles, as in *bold*, because models understand them.
 // https://docs.slack.dev/messaging/formatting-message-text#parsing
 
-// controlToken is a control sequence: its target and its label.
+// controlToken consists of the target and the label of a control sequence.
 type controlToken struct{ target, label string }
 
-// controlSequences matches control sequences: the target, and the label after a bar.
+// controlSequences matches a control sequence, with its target and the label after a bar.
 var controlSequences = regexp.MustCompile(`<([^|>]*)(?:\|([^>]*))?>`)
 
 // mentions reports whether a text mentions the given user.

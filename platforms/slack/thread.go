@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of reading threads and shared messages.
+// These constants limit the reading of threads and shared messages.
 const (
 	threadPage  = 500
 	threadPages = 4

@@ -118,7 +118,7 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
-	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // so the bot does not receive the channel's messages
+	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // the bot gets no messages of the channel
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
 	w.server.SetChannel(standin.Channel{ID: channel, Name: "general"})
 	w.group = chat.Target{Chat: channel, Thread: chat.ThreadID(root), Kind: chat.Group}
@@ -130,7 +130,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return w.bot(log, how)
 }
 
-// bot is like Connect, but returns a *slack.Bot.
+// The method bot is like Connect, but returns a *slack.Bot.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 	w.t.Helper()
 	o := slack.Options{BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", Log: log}

@@ -96,8 +96,8 @@ type blockWriter struct {
 	detailsDepth int // number of <details> elements that enclose the current text
 }
 
-// find returns the first span of the given kind that begins in the range from..to. If there is no such span, find
-// returns false.
+// find returns the first span of the given kind that begins in the range from..to. If no span of this kind begins in
+// the range, find returns false.
 func (w *blockWriter) find(kind string, from, to int) (byteSpan, bool) {
 	first, _ := slices.BinarySearchFunc(w.spans, from, func(s byteSpan, at int) int { return s.start - at })
 	for _, s := range w.spans[first:] {

@@ -18,14 +18,14 @@ const pressPrefix = "q"
 const stopPrefix = "s"
 
 const (
-	// answerTimeout limits one call of answerCallbackQuery. The gateway has already accepted the press when the bot makes
-	// this call. answerCallbackQuery only removes the progress indicator that the person's app shows on the button.
-	// https://core.telegram.org/bots/api#answercallbackquery
+	// answerTimeout limits one call of answerCallbackQuery. When the bot calls answerCallbackQuery, the gateway has
+	// already accepted the press. answerCallbackQuery only removes the progress indicator that the person's app shows on
+	// the button. https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. If people press more buttons at the
-	// same time, the bot makes no such call for the additional presses. The person's app removes its progress indicator by
-	// itself after a while.
+	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. If people press more than maxAnswers
+	// buttons at the same time, the bot does not call answerCallbackQuery for the additional presses. The person's app
+	// removes its progress indicator by itself after a while.
 	maxAnswers = 64
 )
 
@@ -43,8 +43,8 @@ func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	addJSON(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
-// answerPress tells the person's app that the bot has accepted a press. answerPress makes the call in another
-// goroutine, because a late or failed call does no harm and receiving must not wait for the call.
+// answerPress tells the person's app that the bot has accepted a press. answerPress calls answerCallbackQuery in
+// another goroutine, because a late or failed call does no harm and receiving must not wait for the call.
 func (b *Bot) answerPress(ctx context.Context, r *receiver, query string) {
 	begun := r.answers.TryGo(func() error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)

@@ -29,7 +29,7 @@ func noSecret(t *testing.T, where, text string) {
 }
 
 // wantKind fails the test unless err is a SendError of the given kind and no error in its chain contains the token.
-// wantKind returns the SendError.
+// wantKind returns this SendError.
 func wantKind(t *testing.T, err error, want chat.ErrorKind) *chat.SendError {
 	t.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
@@ -63,8 +63,8 @@ func TestBaseWithPathAndPercent(t *testing.T) {
 	}
 }
 
-// If a connection breaks after the request was sent, the outcome is unknown. Neither the adapter nor the HTTP transport
-// may repeat a request of unknown outcome (F13).
+// If a connection breaks after the bot has sent a request, the outcome of the request is unknown. Neither the adapter
+// nor the HTTP transport may repeat a request of unknown outcome (F13).
 func TestSendIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	for _, warm := range []bool{false, true} {

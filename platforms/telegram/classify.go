@@ -69,16 +69,17 @@ type descriptionKind struct {
 	texts []string
 }
 
-// knownDescriptions lists descriptions of responses with status 400, and the kind of error for each. telex must
-// compare descriptions, because Telegram sends no error codes besides the HTTP status. The Bot API server defines the
-// descriptions in its file Client.cpp. Descriptions with underscores, such as message_id_invalid, are errors of
+// knownDescriptions lists descriptions of responses with status 400, and the kind of error for each description. telex
+// must compare descriptions, because Telegram sends no error codes besides the HTTP status. The Bot API server defines
+// the descriptions in its file Client.cpp. Descriptions with underscores, such as message_id_invalid, are errors of
 // Telegram's core API, which the Bot API server passes on.
 // https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp
 // https://core.telegram.org/api/errors
 //
 // The error for a closed or deleted topic is Forbidden: the bot can't write in that topic, although it may be able to
-// write in other topics of the chat. Every description that is not listed becomes Rejected. One of the unlisted
-// descriptions is TEXTDRAFT_PEER_INVALID, which Telegram sends for drafts in chats that don't support drafts.
+// write in other topics of the chat. For every description that knownDescriptions does not list, the kind of error is
+// Rejected. One description that knownDescriptions does not list is TEXTDRAFT_PEER_INVALID, which Telegram sends for
+// drafts in chats that don't support drafts.
 func knownDescriptions() []descriptionKind {
 	return []descriptionKind{
 		{chat.Gone, []string{

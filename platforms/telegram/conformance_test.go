@@ -200,8 +200,8 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 	return conformance.InOrder(list)
 }
 
-// Pings returns the mentions that Telegram finds in the messages of a group. In a private chat, a mention notifies
-// nobody.
+// Pings returns the mentions that Telegram finds in the messages of a group. For a private chat, Pings returns nothing,
+// because a mention in a private chat notifies nobody.
 func (w *world) Pings(to chat.Target) []string {
 	var list []string
 	if to.Kind == chat.Private {

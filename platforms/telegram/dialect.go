@@ -177,7 +177,7 @@ func entities(text string, formats []markup.Format, quiet bool) []byteSpan {
 	kept := map[string]int{}
 	for _, e := range soft {
 		if e.end <= kept[e.kind] {
-			continue // an enclosing entity has this style already
+			continue // an enclosing entity already has this style
 		}
 		kept[e.kind] = e.end
 		all = append(all, splitAroundCode(text, e, solid)...)
@@ -250,7 +250,7 @@ func needsLinkEntity(url, text string) bool {
 	case "http", "https", "mailto":
 		return !isAutoLinked(url, text)
 	case "tg":
-		// A link to a user gets no entity, because such an entity would be a mention
+		// A link to a user gets no entity, because an entity with such a link would be a mention
 		// (https://core.telegram.org/bots/api#formatting-options).
 		return !strings.HasPrefix(strings.ToLower(strings.TrimLeft(rest, "/")), "user")
 	}

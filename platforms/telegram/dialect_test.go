@@ -28,7 +28,8 @@ func render(t *testing.T, src string) markup.Rendered {
 	return parts[0].Rendered
 }
 
-// The test renders each Markdown construct. The expected offsets were counted by hand in UTF-16 code units (F28, F33).
+// This test renders each Markdown construct of the list for Telegram. The expected offsets were counted by hand in
+// UTF-16 code units (F28, F33).
 func TestDialectConstructs(t *testing.T) {
 	t.Parallel()
 	type spans = []markup.Span

@@ -33,11 +33,11 @@ func CheckSize(size, limit int64) error {
 }
 
 // Fetch returns the content of the file at a URL. If the URL is empty, Fetch fails with Gone. If the announced size of
-// the file exceeds the limit, Fetch downloads nothing. If the actual size exceeds the limit, Fetch stops reading soon
-// after the limit. The error for a file that exceeds the limit wraps chat.ErrTooLarge. All other errors are of type
-// *chat.SendError. The kind of a *chat.SendError from Fetch is never Uncertain, because a download changes nothing. The
-// function check may refuse a response before Fetch reads the response's body. If check is nil or returns nil, Fetch
-// accepts only responses with status 200. Fetch blocks until it has read the whole file or ctx ends.
+// the file exceeds the limit, Fetch downloads nothing. If the actual size of the file exceeds the limit, Fetch stops
+// reading soon after the limit. The error for a file that exceeds the limit wraps chat.ErrTooLarge. All other errors of
+// Fetch are of type *chat.SendError. The kind of a *chat.SendError from Fetch is never Uncertain, because a download
+// changes nothing. The function check may refuse a response before Fetch reads the response's body. If check is nil or
+// returns nil, Fetch accepts only responses with status 200. Fetch blocks until it has read the whole file or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, check func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
 		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(downloadOperation, err)}
@@ -90,8 +90,8 @@ func (d Download) Fetch(ctx context.Context, address string, check func(*http.Re
 	return content, nil
 }
 
-// classify returns the error for a response that does not contain the file. A redirect is an error too: telex does
-// not follow redirects, because a redirect could send a token to another server.
+// classify returns the error for a response that does not contain the file. A redirect is also an error, because telex
+// does not follow redirects, which could send a token to another server.
 func (d Download) classify(resp *http.Response) error {
 	failure := &chat.SendError{
 		Kind: chat.Temporary,

@@ -57,8 +57,8 @@ func (f *Form) Fill(req *http.Request) {
 	req.Header.Set("Content-Type", f.contentType)
 }
 
-// Limits of file names. File names within these limits are short enough for every file system. Telegram cuts the part
-// before the extension to 60 characters: clean_filename in
+// These constants limit the length of file names. File names within these limits are short enough for every file
+// system. Telegram cuts the part of a file name before the extension to 60 characters: clean_filename in
 // https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 const (
 	maxFileName  = 60 // characters
@@ -86,7 +86,7 @@ func FileName(name string) string {
 	return stem + extension
 }
 
-// SplitName returns a file's name without its extension, and the extension.
+// SplitName returns the name of a file without the extension, and the extension.
 func SplitName(name string) (stem, extension string) {
 	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
 		return name[:i], name[i:]

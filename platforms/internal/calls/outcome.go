@@ -50,7 +50,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	resp, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		op, ok := errors.AsType[*net.OpError](err)
-		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // for transports that do not support the trace
+		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // "dial" is for transports without the trace
 	}
 	defer resp.Body.Close() //nolint:errcheck // the body was read completely, or nobody needs it.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
@@ -75,7 +75,8 @@ func (o Outcome) Response() (*http.Response, error) {
 }
 
 // UnansweredError returns the error of a call that got no complete response. If the request was certainly not sent,
-// the error is Temporary. If the request may have been sent, the error is Uncertain.
+// UnansweredError returns an error of kind Temporary. If the request may have been sent, UnansweredError returns an
+// error of kind Uncertain.
 func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	failure := &chat.SendError{Kind: chat.Uncertain, Err: s.Error(operation, o.Err)}
 	if o.Unsent {

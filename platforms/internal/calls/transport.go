@@ -12,7 +12,7 @@ import (
 // fallback.
 func Base(address, fallback string) string { return strings.TrimRight(cmp.Or(address, fallback), "/") }
 
-// NewClient returns a client that follows no redirects. A redirect could send a token to another server or send a
+// NewClient returns an HTTP client that follows no redirects. A redirect could send a token to another server or send a
 // message twice, and no platform's API needs redirects. If t is nil, NewClient creates a transport that keeps up to
 // idle connections open while they are unused.
 func NewClient(t http.RoundTripper, idle int) *http.Client {

@@ -16,8 +16,8 @@ const (
 
 // Piece is a part of the missed messages, such as the missed messages of one channel.
 type Piece struct {
-	// Read reads the messages of the piece. After a temporary error, ReadBacklog calls Read again, and Read continues
-	// where it stopped.
+	// Read reads the messages of the piece. After a temporary error of Read, ReadBacklog calls Read again, and Read must
+	// continue where it stopped.
 	Read func(ctx context.Context) error
 	// Done delivers the messages that Read has read. The parameter err is the reason why Read could not read the whole
 	// piece, or nil. Done returns further pieces that ReadBacklog must read. If Done fails, ReadBacklog ends and returns
@@ -46,9 +46,9 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads all pieces, including the further pieces that Done returns. The result again lists the pieces that must
-// be read again, and trouble is the last error with which such a piece failed. After the first piece that failed with a
-// temporary error, round makes only one attempt for each remaining piece.
+// round reads all pieces, including the further pieces that Done returns. The result again contains the pieces that
+// must be read again, and the result trouble is the last error with which one of these pieces failed. After the first
+// piece that failed with a temporary error, round makes only one attempt for each remaining piece.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {
 		p := pieces[0]

@@ -24,8 +24,8 @@ func Decode[T any](data []byte) (*T, error) {
 }
 
 // Recover turns a panic into an error, so that a message that causes a panic does not block later messages. The error
-// contains no part of the message's content. Recover works only if a function defers it directly, as in defer
-// Recover(operation, &err).
+// that Recover sets contains no part of the message's content. Recover works only if a function defers it directly, as
+// in defer Recover(operation, &err).
 func Recover(operation string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%s: panic: %T", operation, p)

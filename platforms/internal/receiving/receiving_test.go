@@ -176,7 +176,7 @@ func TestBacklog(t *testing.T) {
 }
 
 // After Words has removed a mention from a text, no double space may remain in the text. At the beginning of a text,
-// the comma or colon after the mention must be removed too.
+// Words must also remove the comma or colon after the mention.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Anybody can send requests to the URL of a webhook. The following limits bound the memory of all requests that telex
-// has not checked yet to about 10 MB.
+// Anybody can send requests to the URL of a webhook. The following constants limit the memory of all requests that
+// telex has not checked yet to about 10 MB.
 const (
 	// Each request body may use ownBytes of memory. A longer body needs additional memory. The additional memory of all
 	// bodies together is limited to sharedBytes.
@@ -24,8 +24,8 @@ const (
 	maxHeader = 16 << 10
 )
 
-// Refusal is the error for a refused request, with the HTTP status of the response. The response contains Reason, so
-// Reason must not contain a secret.
+// Refusal is the error for a refused request, with the HTTP status of the response. The response to a refused request
+// contains Reason, so Reason must not contain a secret.
 type Refusal struct {
 	Status int
 	Reason string

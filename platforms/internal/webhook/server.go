@@ -19,7 +19,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Listener creates a listener for each call of Serve. Serve closes the listener.
+// Listener creates a listener for each call of Serve. Serve closes the listener that the Listener has created.
 type Listener func(ctx context.Context) (net.Listener, error)
 
 // TCP returns a listener at host:port.

@@ -79,7 +79,8 @@ func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 	})
 }
 
-// post sends a request and returns the status and the body of the response. The status is 0 if there was no response.
+// post sends a request and returns the status and the body of the response. If there was no response, post returns the
+// status 0.
 func (p *platform) post(method, secret, body string) (status int, answer string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, "http://telex.test/any/path", strings.NewReader(body))
@@ -223,8 +224,8 @@ func TestUnfinishedRequest(t *testing.T) {
 
 // In this test, three hundred requests arrive at the same time. The server must answer at least 128 of the requests,
 // and refuse the remaining requests with status 429. While the server handles 128 requests, it must refuse a further
-// request at once. The server must neither check this request nor wait for its body, and the response must say when the
-// platform may try again.
+// request at once. The server must neither check the further request nor wait for its body, and the response must say
+// when the platform may try again.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {
@@ -319,8 +320,9 @@ func TestTooLargeBodies(t *testing.T) {
 	})
 }
 
-// Several clients send long bodies, until the shared memory has no room for another long body. The server must refuse
-// another long body, but accept a short body. When the requests have timed out, the memory must be free again.
+// In this test, several clients send long bodies, until the shared memory has no room for another long body. The server
+// must refuse another long body, but accept a short body. When the requests with long bodies have timed out, the shared
+// memory must be free again.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20
