@@ -29,7 +29,7 @@ func sections() []string {
 // update is the data of one server-sent event: the parts of the page that have changed. update is encoded as JSON,
 // because a line break in HTML would end the data line of the event.
 type update struct {
-	Started  int64             `json:"started"` // start time of the process, by which the page detects a restart
+	Started  int64             `json:"started"` // start time of the process; the page detects a restart when this time changes
 	Sections map[string]string `json:"sections"`
 }
 

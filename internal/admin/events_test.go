@@ -73,7 +73,7 @@ func TestEvents(t *testing.T) {
 	var now atomic.Pointer[Status]
 	first := busy()
 	first.Replies[0].Text = "line\rdata: \n\nevent: x"
-	first.Days, first.Conversations = nil, nil // the page shows how old these are, so their parts would change
+	first.Days, first.Conversations = nil, nil // the page shows the ages of this data, so it would change
 	now.Store(&first)
 	o.Status = func(context.Context) Status { return *now.Load() }
 	page := openStream(t, serveAdmin(t, server(t, o)))

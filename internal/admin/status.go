@@ -24,7 +24,7 @@ type Status struct {
 type EndpointStatus struct {
 	Endpoint
 	Network string
-	Since   time.Time // when the endpoint entered its state; zero: unknown
+	Since   time.Time // when the endpoint entered this state; zero: unknown
 	Waiting int       // number of calls that wait for the rate limits
 	Limits  []Limit
 	Blocks  []Block
