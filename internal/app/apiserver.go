@@ -46,7 +46,7 @@ type api struct {
 }
 
 // serveAPI starts an API server whose address is already open. The server stops when the context of Run ends or when
-// s.stop is called. Before the server stops, it waits for running requests.
+// s.stop is called. Before the API server stops, it waits for its running requests.
 func (a *App) serveAPI(s *api) {
 	a.serving.Add(1)
 	s.stop = a.start(a.running, "API server "+string(s.Endpoint), func(ctx context.Context) {

@@ -169,7 +169,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	started := make(chan struct{})
 	a.running = ctx
 	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	// The goroutines started here end when ctx ends, or earlier if the gateway can't start.
+	// The goroutines that Run starts end when ctx ends, or earlier if the gateway can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.sweepRegularly)
 	if err := a.open(ctx); err != nil {

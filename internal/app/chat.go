@@ -30,7 +30,7 @@ import (
 
 // ChatOptions configures a conversation in a terminal.
 type ChatOptions struct {
-	Session  string   // valid according to CheckSession
+	Session  string   // name of the session, valid according to CheckSession
 	Question string   // a single question, whose answer is printed; empty: a conversation with several questions
 	Piped    bool     // the question was read from standard input, not typed
 	Attach   []string // paths of files to attach to the question
@@ -192,7 +192,7 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	l := &ownGateway{end: end}
 	ours, theirs := net.Pipe()
 	l.running.Go(func() {
-		defer endServing() // clients stay connected until their last answer is complete
+		defer endServing() // clients stay connected until the answer to each of them is complete
 		l.err = a.Run(lasting)
 	})
 	l.running.Go(func() {

@@ -57,8 +57,8 @@ func withDaemon(ctx context.Context, env config.Env, use func(operations) error)
 	return at, true, use(remote{conn})
 }
 
-// operateReadOnly is like operate, but for operations that only read. If there is no daemon, operateReadOnly opens the
-// store without creating a file or taking the lock.
+// operateReadOnly is like operate, but for operations that only read. If no daemon can be reached, operateReadOnly
+// opens the store without creating a file or taking the lock.
 func operateReadOnly(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {

@@ -56,7 +56,7 @@ type DoctorOptions struct {
 
 // Doctor checks everything that the daemon needs. Doctor writes the results, and for each problem how to fix it. Doctor changes
 // nothing. Doctor asks each model a short question, which costs a few tokens, and asks each platform for the bot's account. A
-// daemon may run while Doctor checks. If there is a problem, Doctor returns ErrUnwell. If the configuration is invalid, Doctor
+// daemon may run while Doctor checks. If Doctor finds a problem, it returns ErrUnwell. If the configuration is invalid, Doctor
 // returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {
 	if do.Transport == nil {

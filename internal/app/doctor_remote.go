@@ -123,10 +123,10 @@ type modelLimits struct{ window, output int }
 const maxModels = 8 << 20
 
 // limits asks the provider for a model's context window. OpenAI does not report a model's context window. Other
-// providers report it in fields with different names: vLLM,
+// providers report the context window in fields with different names: vLLM,
 // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html; OpenRouter,
 // https://openrouter.ai/docs/api-reference/list-available-models; Groq, https://console.groq.com/docs/models. If the
-// request fails, there is no finding, because the model has already answered a question.
+// request fails, limits returns zeros and reports no error, because the model has already answered a question.
 func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.BaseURL+"/models", nil)
 	if err != nil {

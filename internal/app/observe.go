@@ -16,7 +16,8 @@ type observedModel struct {
 	to *metrics.Model
 }
 
-// observed returns m as an observedModel. If by is nil, there are no metrics, and observed returns m unchanged.
+// observed returns m as an observedModel. If the parameter by is nil, there are no metrics, and observed returns m
+// unchanged.
 func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	if by == nil {
 		return m
@@ -62,7 +63,7 @@ func outcome(ctx context.Context, err error) string {
 	}
 }
 
-// runner runs turns. *agent.Agent implements it.
+// runner runs turns. *agent.Agent implements this interface.
 type runner interface {
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 	Models() []string

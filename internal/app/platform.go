@@ -83,7 +83,7 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 	buttons := map[string]gateway.Button{
 		config.StopButtonAuto: gateway.ButtonAuto, config.StopButtonOn: gateway.ButtonOn, config.StopButtonOff: gateway.ButtonOff,
 	}
-	transports := map[string]preview.Transport{ // TransportOff is missing here, because it disables streaming
+	transports := map[string]preview.Transport{ // TransportOff is not in this map, because it disables streaming
 		config.TransportEdit: preview.Edit, config.TransportDraft: preview.Draft, config.TransportNative: preview.Native,
 	}
 	return gateway.Endpoint{

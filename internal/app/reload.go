@@ -268,7 +268,7 @@ func (a *App) reloadOnSignal(ctx context.Context) {
 	for {
 		select {
 		case <-a.options.Reloads:
-			_, _ = a.Reload(ctx, nil) // Reload logs its error
+			_, _ = a.Reload(ctx, nil) // ignore the error, because Reload has logged it
 		case <-ctx.Done():
 			return
 		}

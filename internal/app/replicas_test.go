@@ -114,7 +114,7 @@ func TestReadyWithALease(t *testing.T) {
 	})
 }
 
-// Daemons of two versions share a store. Each of them must list both daemons, with their versions.
+// Daemons of two versions share a store. Each of the two daemons must list both daemons, with their versions.
 func TestReplicasOfTwoVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

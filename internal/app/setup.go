@@ -40,7 +40,7 @@ type SetupOptions struct {
 	Transport  http.RoundTripper // used for every check; nil: the default transport
 }
 
-// ErrNotSetUp means that Setup has written no configuration. Before Setup returns this error, it tells the person the
+// ErrNotSetUp means that Setup has written no configuration. Before Setup returns ErrNotSetUp, it tells the person the
 // reason.
 var ErrNotSetUp = errors.New("nothing was set up")
 

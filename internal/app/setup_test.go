@@ -188,7 +188,7 @@ func TestSetupWithoutAKey(t *testing.T) {
 	}
 }
 
-// Ctrl-C must end Setup while it waits for an answer.
+// Ctrl-C must end Setup even while Setup waits for an answer.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
 	typed, keyboard := io.Pipe()

@@ -36,7 +36,7 @@ func (s supervisor) ready()    { s.send(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.send(daemon.SdNotifyStopping) }
 
 // reloading reports to systemd that a reload begins. The message contains the current time, so that systemd can distinguish
-// this reload from an earlier one. https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
+// this reload from an earlier one.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
 func (s supervisor) reloading() {
 	state := daemon.SdNotifyReloading

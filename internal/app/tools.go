@@ -12,7 +12,7 @@ import (
 // newTools returns the tools that models may call: the built-in tools, and the tools of MCP servers.
 func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
-		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // people live here until they name another zone
+		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // until people name another time zone, this zone is used
 		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains}, Facts: facts{o.Store, o.Log, func(err error) bool { return a.gateway.CheckLease(err) }},
 		Home: home(c, o),
 	})
