@@ -140,7 +140,8 @@ func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 }
 
 // startStreams begins to read the scenario's streams, and numbers them, beginning with the number first. The returned function
-// waits until the streams end. Then it records how many streams were wrong, and how old the tokens were on arrival.
+// waits until the streams end. After that, the returned function records how many streams were wrong, and how old the tokens
+// were on arrival.
 func (s scenario) startStreams(ctx context.Context, w *world, url string, first int) func(map[measure]float64) error {
 	if s.api.streams == 0 {
 		return func(map[measure]float64) error { return nil }

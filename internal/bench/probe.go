@@ -108,8 +108,8 @@ func tell(a answer, r openai.Request, history []telegram.Message, end time.Time)
 	return st
 }
 
-// unseen returns when the model wrote the first token that is not among the given first bytes. If there is no such
-// token, unseen returns false.
+// unseen returns when the model wrote the first token that is not among the given first bytes. If the first bytes
+// contain all tokens, unseen returns false.
 func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	i := sort.Search(len(marks), func(i int) bool { return marks[i].Bytes > bytes })
 	if i == len(marks) {

@@ -21,7 +21,8 @@ type replicas struct {
 }
 
 // startReplicas starts the database and n daemons, and waits until all of them share the database. Once all daemons share the
-// database, startReplicas limits each of them to the given share of one processor. If share is 0, there is no limit.
+// database, startReplicas limits each of them to the given share of one processor. If share is 0, the processor time of the
+// daemons is not limited.
 func startReplicas(ctx context.Context, binary string, w *world, n int, share float64) (_ *replicas, err error) {
 	r := &replicas{}
 	defer func() {

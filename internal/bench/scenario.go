@@ -39,7 +39,7 @@ type scenario struct {
 	baseline    bool            // the naive loop is measured, too
 	reader      bool            // the reader, which only reads the streams, is measured, too
 	api         apiLoad         // streams of the API server; if there are loads, the streams run at the same time as the loads
-	replicas    []int           // numbers of daemons on one PostgreSQL database; each number is measured, too
+	replicas    []int           // numbers of daemons on one PostgreSQL database, with which to measure too
 	busy        busy            // if this field is set, it replaces loads
 	hourly      hourly          // if this field is set, it replaces loads
 	bars        []bar
