@@ -63,8 +63,8 @@ func (e *SendError) Unwrap() error { return e.Err }
 // ErrTooLarge means that an attachment is larger than the caller allows.
 var ErrTooLarge = errors.New("the attachment is too large")
 
-// AsSendError returns the SendError in err's chain. If there is none, AsSendError returns one of the kind Uncertain,
-// so that no caller repeats the call blindly.
+// AsSendError returns the SendError in err's chain. If err's chain contains no SendError, AsSendError returns one of
+// the kind Uncertain, so that no caller repeats the call blindly.
 func AsSendError(err error) *SendError {
 	if se, ok := errors.AsType[*SendError](err); ok {
 		return se

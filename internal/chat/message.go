@@ -105,7 +105,7 @@ type Screen struct {
 
 // Attachment is a file that belongs to a message. The content of the file has not been downloaded yet.
 type Attachment struct {
-	Name, MediaType string // as the sender's client reported them; may be empty or wrong
+	Name, MediaType string // name and type as the sender's client reported them; may be empty or wrong
 	Size            int64  // in bytes; 0: the platform does not say
 	ID              string // id by which the adapter downloads the file
 }
@@ -165,7 +165,7 @@ type Resume struct {
 	Fellows func() (all, older int) `json:"-"`
 }
 
-// Others calls Fellows and returns its results, or zeros if Fellows is nil.
+// Others calls the function Fellows and returns its results. If Fellows is nil, Others returns zeros.
 func (r Resume) Others() (all, older int) {
 	if r.Fellows == nil {
 		return 0, 0
@@ -186,10 +186,10 @@ type Outgoing struct {
 	Key     string    // idempotency key: the same for all attempts to send this message
 	Preview bool      // the text is not final yet; only the first preview of a reply may notify people
 
-	// LinkPreview is the URL for which the platform may show a preview. Usually LinkPreview is empty. Then the platform must not
-	// open any URL in the text. If platforms opened every URL, a model could put private data into a URL, and the preview would
-	// send the data to a server without a click. LinkPreview is set only if the asker typed every URL in the text. A platform that
-	// can't be restricted to one URL may then open all URLs in the text.
+	// LinkPreview is the URL for which the platform may show a preview. Usually LinkPreview is empty. As long as LinkPreview is
+	// empty, the platform must not open any URL in the text. If platforms opened every URL, a model could put private data into a
+	// URL, and the preview would send the data to a server without a click. LinkPreview is set only if the asker typed every URL
+	// in the text. A platform that can't be restricted to one URL may then open all URLs in the text.
 	LinkPreview string
 	Actions     []Action // buttons below the message; an edit without Actions removes them
 }

@@ -13,7 +13,7 @@ import (
 
 // A store returns these errors if it refuses a call permanently, so that it makes no sense to repeat the call.
 var (
-	ErrFenced  = errors.New("the turn is not current") // the turn ended, or its session was reset
+	ErrFenced  = errors.New("the turn is not current") // the turn has ended, or the turn's session was reset
 	ErrUnknown = errors.New("not in the store")        // the store has no such turn, or no such unfinished message
 	// ErrManyRequests: MaxPairingRequests people are already waiting for access to the endpoint, so another person can't ask for
 	// access.
@@ -45,7 +45,7 @@ type Turn struct {
 	To           Target
 	ReplyTo      MessageID
 	State        TurnState
-	Began        time.Time // when the oldest of its messages was accepted
+	Began        time.Time // when the oldest message of the turn was accepted
 	Runs         int       // how often the turn has begun to run, in this process or an earlier one
 	Void         bool      // the turn's session was deleted, so the turn must not run again
 	User         UserID    // the asker: the person who sent the newest message
@@ -63,7 +63,7 @@ type Step struct {
 	Body []byte // encoded by the gateway; may be empty
 }
 
-// OnlyUsage reports whether there are steps, all of the kind StepUsage.
+// OnlyUsage reports whether the list contains steps, and all of them are of the kind StepUsage.
 func OnlyUsage(steps []Step) bool {
 	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool { return s.Kind != StepUsage })
 }
@@ -168,7 +168,7 @@ type Entry struct {
 	Turn string    // id of the turn that added the entry; empty if an older version stored the entry
 	User UserID    // the asker; empty if an older version stored the entry
 	At   time.Time // when the entry was stored
-	Body []byte    // encoded by the gateway
+	Body []byte    // the message, encoded by the gateway
 }
 
 // Session is what is stored about a conversation besides its entries.
