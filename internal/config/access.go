@@ -111,7 +111,6 @@ var (
 	discordID  = regexp.MustCompile(`^[0-9]+$`) // https://docs.discord.com/developers/reference#snowflakes
 	// On Slack, the first letter of an id shows whether the id belongs to a person or to a conversation:
 	// https://docs.slack.dev/reference/objects/conversation-object
-	// https://docs.slack.dev/reference/objects/conversation-object
 	slackUser = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
 	slackChat = regexp.MustCompile(`^[CDG][A-Z0-9]+$`)
 )

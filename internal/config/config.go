@@ -27,7 +27,7 @@ type Config struct {
 
 	file         string
 	positions    map[string]position // position of every key in the file
-	sensitive    []Secret            // all secret values; they are masked wherever they occur in another text
+	sensitive    []Secret            // all secret values, which are masked wherever they occur in another text
 	envStreaming *bool               // value of TELEX_STREAMING_ENABLED; nil: not set
 }
 

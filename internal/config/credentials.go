@@ -17,7 +17,6 @@ var (
 	telegramSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 	// discordToken matches three parts in base64url, separated by dots. The first of the three parts is the bot's id:
 	// https://docs.discord.com/developers/reference#authentication
-	// https://docs.discord.com/developers/reference#authentication
 	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
 	// Slack's tokens begin with a prefix that shows their kind: https://docs.slack.dev/authentication/tokens
 	slackBotToken = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)

@@ -10,8 +10,8 @@ import (
 // Error is one error in a configuration.
 type Error struct {
 	File    string // the file's name, as passed to Load or Parse, or the name of the environment variable with the error
-	Line    int    // counted from 1; 0 if the error has no position in the file
-	Column  int    // counted from 1, in characters
+	Line    int    // line of the error, counted from 1; 0 if the error has no position in the file
+	Column  int    // column of the error, counted from 1, in characters
 	Message string // one line, without secrets
 	Hint    string // how an operator can fix the error; may be empty
 }

@@ -11,7 +11,7 @@ const (
 	TransportEdit   = "edit"   // the bot sends a message and edits it
 	TransportDraft  = "draft"  // Telegram's drafts; only in private chats
 	TransportNative = "native" // Slack's streams; only in threads
-	TransportOff    = "off"    // the reply appears only when it is complete
+	TransportOff    = "off"    // people see the reply only when it is complete
 )
 
 // These are the values of streaming.tool_progress. The value says how a growing reply shows the tools that are
