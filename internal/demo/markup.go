@@ -67,7 +67,7 @@ func slackMarkdown() dialect {
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
 // inlineFence matches three backticks that are followed by text in the same line. On the platforms, three backticks with text
-// in the same line begin a code block. In standard Markdown, they do not begin a code block.
+// in the same line begin a code block. In standard Markdown, such backticks do not begin a code block.
 var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
 
 // withFences moves three backticks to a line of their own if they precede or follow text. goldmark then recognizes the

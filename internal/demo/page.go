@@ -70,7 +70,7 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	safe := p.safely(mux)
 	whole := http.NewServeMux()
 	whole.Handle("/", safe)
-	whole.Handle("/telegram/", p.onlyLocal(http.StripPrefix("/telegram", d.telegram))) // the stand-in sets its own security headers
+	whole.Handle("/telegram/", p.onlyLocal(http.StripPrefix("/telegram", d.telegram))) // the stand-in itself sets security headers
 	address := d.o.Listen
 	if address == "" {
 		address = "127.0.0.1:0"

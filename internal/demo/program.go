@@ -41,7 +41,7 @@ type program struct {
 	exchanges []*exchange
 }
 
-// exchange is a request and its answer. program.mu guards it.
+// exchange is a request of the program and its answer. The mutex program.mu guards an exchange.
 type exchange struct {
 	question question
 	at       time.Time
