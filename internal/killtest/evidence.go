@@ -30,7 +30,7 @@ type left struct {
 func (l *life) left(ctx context.Context) left {
 	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(l.home.state())})
 	if errors.Is(err, fs.ErrNotExist) {
-		return left{} // the daemon was killed before it created a store
+		return left{} // the daemon was killed before it had created a store
 	}
 	if err != nil {
 		return left{err: err}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A reply is interrupted only if it stands still for longer than expected; the test checks the expected time. Usually the
-// expected time is telex's own edit interval. If many replies grow at once, the expected time is longer: the time between two
-// edits that the platform's limit leaves to each reply.
+// A growing reply is interrupted if it stands still for longer than expected. The test checks how much longer some replies
+// stood still. Usually the expected time is telex's own edit interval. If many replies grow at once, the expected time is
+// longer: the time between two edits that the platform's limit leaves to each reply.
 func TestInterruption(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)

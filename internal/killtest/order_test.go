@@ -116,7 +116,7 @@ func TestOvertakenOnSlack(t *testing.T) {
 		if e.Delivery == nil {
 			continue
 		}
-		if acked++; acked == 2 { // these two acknowledgments are for the events of the second and the third message
+		if acked++; acked == 2 { // so far, Slack got acknowledgments of the second and the third event
 			close(overtaken)
 		}
 		if acked == 3 {

@@ -154,8 +154,8 @@ func planAccept(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planBlocked kills the daemon while it has to wait after a 429. The next daemon can learn about the 429 only from the
-// store.
+// planBlocked kills the daemon while it has to wait because of a 429. The next daemon can learn about the 429 only from
+// the store.
 func planBlocked(random *rand.Rand, number int) plan {
 	f := telegram.Fault{Method: []string{sendCall, editCall}[number%2], Nth: 1 + number%2*(1+number/2%2), RetryAfter: 2}
 	return plan{
@@ -176,7 +176,8 @@ func planCuts(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planCommand kills the daemon while it accepts a command, or during the call that sends the reply to the command.
+// planCommand kills the daemon while the daemon accepts a command, or during the call that sends the reply to the
+// command.
 func planCommand(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{command(firstChat)}}
 	f := telegram.Fault{Method: sendCall, Nth: 1}

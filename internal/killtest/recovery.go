@@ -12,7 +12,8 @@ import (
 // until the daemon's lease ends, and of the time that another daemon needs to take over the chat.
 const maxRecovery = 8 * time.Second
 
-// recovery describes how a growing reply continued after its daemon was killed. All durations count from the kill.
+// recovery describes how a growing reply continued after its daemon was killed. All durations in a recovery begin at
+// the kill.
 type recovery struct {
 	Place string    `json:"place"`
 	Mark  string    `json:"mark"`
