@@ -117,7 +117,7 @@ func (f *flattener) block(n ast.Node, depth int) {
 	case *extast.Table:
 		f.table(n)
 	case *ast.LinkReferenceDefinition:
-		// A link definition shows nothing: it only defines the destination of links.
+		// A link definition shows nothing, because it only defines the destination of links.
 	default:
 		f.paragraph(n)
 	}
@@ -198,7 +198,7 @@ func (f *flattener) item(n ast.Node, depth int) {
 	f.children(n, depth)
 }
 
-// empty reports whether a block shows nothing.
+// empty reports whether a block shows no text.
 func empty(n ast.Node) bool {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if c.Type() == ast.TypeInline || !empty(c) {

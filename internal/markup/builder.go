@@ -59,7 +59,7 @@ func (l *laid) cutSource(end int) {
 }
 
 // builder writes a laid-out text. The builder keeps back the white space after a word or block until the next text
-// arrives. Because of this, neither a format nor the whole text ends with white space.
+// arrives. Because the builder keeps this white space back, neither a format nor the whole text ends with white space.
 type builder struct {
 	src     []byte
 	text    []byte

@@ -81,8 +81,8 @@ func (f *flattener) fold() {
 	d.open = d.open[:last]
 }
 
-// contained calls the function lay, which lays out a container: a quote, or an item of a list. After that, contained
-// ends the details elements that begin in the container, even if their end tags are missing.
+// contained calls the function lay, which lays out a container: a quote, or an item of a list. After the function lay
+// has returned, contained ends the details elements that begin in the container, even if their end tags are missing.
 func (f *flattener) contained(lay func()) {
 	d := &f.folds
 	floor := d.floor

@@ -26,7 +26,8 @@ type Shape struct {
 	Extras  Extras   // further features of the platform
 }
 
-// Extras is a set of constructs that only some platforms can show. On other platforms, they become text or code.
+// Extras is a set of constructs that only some platforms can show. On other platforms, these constructs become text or
+// code.
 type Extras uint8
 
 // CellStyles, Formulas and Details have no effect in messages to which text can only be appended; see Options.Append.

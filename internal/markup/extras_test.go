@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// extra is a test dialect. It shows the text, followed by those formats whose style has a name in the field styles.
+// extra is a test dialect. The dialect extra shows the text, followed by those formats whose style has a name in the
+// field styles.
 type extra struct {
 	Plain
 	styles map[Style]string

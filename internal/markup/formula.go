@@ -12,9 +12,9 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// These limits of formulas are in bytes, except maxLines. A formula that exceeds its limit is shown as text. As long as
-// the end of a formula has not arrived, previews don't show the formula, unless it exceeds the limit for unfinished
-// formulas.
+// The following limits of formulas are in bytes, except maxLines. A formula that exceeds its limit is shown as text. As
+// long as the end of a formula has not arrived, previews don't show the formula, unless it exceeds the limit for
+// unfinished formulas.
 const (
 	maxInline      = 512
 	maxHeldInline  = 160 // maximum length of an unfinished formula within a line

@@ -119,7 +119,7 @@ func (c *growing) end(pos int) (cut int, full bool, more int) {
 	return c.force(pos, limit), true, more
 }
 
-// fits reports whether the rendered text from pos to end is not longer than limit.
+// fits reports whether the rendered text between pos and end is not longer than limit.
 func (c *growing) fits(pos, end, limit int) bool {
 	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }

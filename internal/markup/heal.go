@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// These expressions match text at the end of an unfinished source. Text that arrives later may change the meaning of
-// the text that they match.
+// The following expressions match text at the end of an unfinished source. Text that arrives later may change the
+// meaning of the text that they match.
 var (
 	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
 	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)

@@ -142,7 +142,7 @@ func tableText(t *rapid.T) string {
 	return out
 }
 
-// prefixed puts the text first before the first line of s, and the text rest before each other line.
+// prefixed puts the parameter first before the first line of s, and the parameter rest before each other line.
 func prefixed(first, rest, s string) string {
 	return first + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+rest)
 }

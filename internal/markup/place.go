@@ -10,7 +10,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// The kinds of places where a text can be cut, the best kind first.
+// These are the kinds of places where a text can be cut, the best kind first.
 const (
 	atBlock    = iota // a blank line outside code
 	atLine            // the end of a line
