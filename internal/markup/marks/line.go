@@ -28,7 +28,7 @@ func (w *writer) space(gap string, i int) {
 	w.out = append(w.out, '\n')
 	w.beginLine(i)
 	if len(w.blocks) > 0 && w.blocks[0].Start == i {
-		return // code has its own indentation
+		return // don't indent code here, because it has its own indentation
 	}
 	indent := gap[strings.LastIndexByte(gap, '\n')+1:]
 	if w.head < 0 {
@@ -52,7 +52,7 @@ func (w *writer) part(i int, ended bool) {
 	case w.quote >= 0 && quote != w.quote:
 		w.out = append(w.out, '\n')
 	case quote != w.quote, w.fenced, w.head >= 0, w.headAt(i) >= 0, len(w.blocks) > 0 && w.blocks[0].Start == i:
-		// These lines belong to different blocks, so CommonMark does not join them.
+		// In this case, the two lines belong to different blocks, so CommonMark does not join them.
 	case len(w.items) > 0 && w.items[0].Start == i: // a list item is a block, too
 	case ended:
 		w.out = append(w.out, '\n')
