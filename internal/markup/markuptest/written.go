@@ -111,7 +111,7 @@ func (w Written) Nasty(t *testing.T) {
 	}
 }
 
-// Fuzz checks arbitrary sources that the fuzzer generates. The limit of a message is between shortest and
+// Fuzz checks arbitrary sources that the fuzzer generates. The fuzzed limit of a message is between shortest and
 // shortest+longer.
 func (w Written) Fuzz(f *testing.F, longer int) {
 	f.Helper()
