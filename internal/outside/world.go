@@ -78,7 +78,8 @@ func (w *World) Close() (err error) {
 }
 
 // Config returns a configuration with which telex uses the world. key is the API key that the model expects. The
-// configuration sets no limit on the length of answers. Config appends the parameter more to the configuration.
+// configuration that Config returns sets no limit on the length of answers. Config appends the parameter more to the
+// configuration.
 func (w *World) Config(key, more string) string {
 	return fmt.Sprintf(`
 models:
