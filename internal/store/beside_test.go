@@ -26,9 +26,9 @@ const (
 	// worstRacedAccept is used instead of worstAccept with the race detector, which makes SQLite many times slower.
 	// Even if the time of all syncs is added, Accept then takes less than 3 s.
 	worstRacedAccept = 2 * time.Second
-	// maxSyncs is the maximum number of syncs for which a call of Accept may wait: two syncs of the previous
-	// transaction, two of a checkpoint, and two of Accept's own transaction. The first transaction after the log was
-	// emptied also syncs the header of the log.
+	// maxSyncs is the maximum number of syncs for which a call of Accept may wait: two syncs of the previous transaction,
+	// two of a checkpoint, and two of Accept's own transaction. The first transaction after the log was emptied also syncs
+	// the log's header.
 	maxSyncs = 6
 )
 

@@ -32,7 +32,6 @@ const (
 // Each of these checkpoint statements returns a row. The columns of this row are: whether another connection blocked
 // the checkpoint, the number of pages in the write-ahead log, and how many of these pages were moved into the file.
 // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
-// https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 const (
 	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // neither waits for other connections nor blocks other connections
 	restartCheckpoint  = "PRAGMA wal_checkpoint(RESTART)"  // blocks writers; afterwards the log is reused from its beginning
@@ -168,7 +167,7 @@ func (c *checkpointer) erasedUpTo() uint64 {
 // try makes one attempt to empty the log. try first moves the log's pages into the file, which blocks no other
 // connection. If nothing was written while the pages were moved, try then empties the log without a sync. If something
 // was written while the pages were moved, try empties the log only if the log is too long, or if both erasing and force
-// are true. In this case, the writer has to wait for the disk.
+// are true. If try empties the log in this way, the writer has to wait for the disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err := c.open(); err != nil {
 		return false, err

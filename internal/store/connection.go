@@ -14,8 +14,8 @@ type connection struct {
 	stmts map[string]*sql.Stmt
 }
 
-// connect returns the connection of db, which is a pool of one connection. If connect fails, it closes db. If connect
-// succeeds, connection.close closes db.
+// connect returns the connection of db, which is a pool of one connection. If connect fails, it closes the pool db. If
+// connect succeeds, connection.close closes db.
 func connect(ctx context.Context, db *sql.DB) (*connection, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package store keeps what must survive the process. The store contains received messages, sessions, turns and the
-// parts of their replies, and token usage. It also contains which people were let in, permanent approvals of tools,
-// facts that people asked the bot to remember, rate-limit blocks, and new ids of chats.
+// parts of their replies, and token usage. The store also contains which people were let in, permanent approvals of
+// tools, facts that people asked the bot to remember, rate-limit blocks, and new ids of chats.
 //
 // A message goes through these states; each arrow is one transaction:
 //

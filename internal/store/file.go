@@ -19,9 +19,9 @@ const (
 	minSize = 512
 )
 
-// open takes the lock and opens the database file. Opening needs disk space for the index of the write-ahead log. If
-// the disk is full, open deletes the reserve file, so that there is space to finish the work that an earlier process
-// began.
+// open takes the lock and opens the database file. Opening a store needs disk space for the index of the write-ahead
+// log. If the disk is full, open deletes the reserve file, so that there is space to finish the work that an earlier
+// process began.
 func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err

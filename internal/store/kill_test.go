@@ -19,8 +19,8 @@ import (
 )
 
 // work runs in the process that the test kills. work first finishes the turns of the previous process. After that, work
-// accepts and answers messages. Their ids are numbers, beginning with the number first. As soon as a step of this work
-// is on the disk, work prints it.
+// accepts and answers messages. The ids of these messages are numbers, beginning with the number first. As soon as a
+// step of this work is on the disk, work prints it.
 func work(ctx context.Context, path string, first int) error {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {

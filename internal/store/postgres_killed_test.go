@@ -87,7 +87,7 @@ func TestPostgreSQLKilled(t *testing.T) {
 	}
 }
 
-// exchange stores a question and its answer.
+// exchange stores a question and its answer in a conversation.
 func exchange(ctx context.Context, s *postgres.Store, c chat.Conversation, id string) error {
 	in := message(c, chat.MessageID(id))
 	fresh := false

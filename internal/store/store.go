@@ -12,7 +12,7 @@ import (
 
 // Options configures the store.
 type Options struct {
-	Path string           // path of the database file; its directory is created with mode 0700 if it is missing
+	Path string           // path of the database file, whose directory is created with mode 0700 if it is missing
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // nil: time.Now
 	// Observe is called after each transaction with the transaction's kind and duration. The duration includes the time
@@ -41,9 +41,9 @@ type Reader struct {
 	views    *views // goroutines that read for an open Store; nil: OpenReadOnly opened the Reader, which uses the pool read
 }
 
-// Open opens the store. If the store does not exist, Open creates it. If its schema is older, Open migrates it. The
-// error of Open may wrap ErrLocked, ErrNewer, ErrForeign, ErrCorrupt or ErrFull. Open checks the file for damage, so it
-// takes longer for a larger file.
+// Open opens the store. If the store does not exist, Open creates it. If the schema of the store is older, Open
+// migrates it. The error of Open may wrap ErrLocked, ErrNewer, ErrForeign, ErrCorrupt or ErrFull. Open checks the file
+// for damage, so it takes longer for a larger file.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	r, err := newReader(o)
 	if err != nil {

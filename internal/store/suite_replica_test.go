@@ -298,7 +298,7 @@ func testReplicaOrphans(c *cluster) {
 }
 
 // writes makes all writes that only the owner of a conversation's chat may make, and returns the error of each write.
-// In the conversation, there must be the unfinished turn t and the waiting message 2.
+// The conversation must contain the unfinished turn t and the waiting message 2.
 func writes(p *process, to chat.Conversation) map[string]error {
 	ctx := p.Context()
 	out := map[string]error{

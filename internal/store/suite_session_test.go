@@ -355,8 +355,8 @@ func testUsed(f *fixture) {
 	f.uses(chat.UsageOf{From: today.Add(time.Millisecond)}, 0, 0)
 }
 
-// Chats move, so their sessions are merged, first one with a summary into one without, then two with summaries. After
-// the move, each entry must be either in the history or covered by a summary.
+// The test merges the sessions of chats by moves: first one with a summary into one without, then two with summaries.
+// After the move, each entry must be either in the history or covered by a summary.
 func testMoveSessions(f *fixture) {
 	ctx := f.Context()
 	f.ask("a1", group(), "u", growth("1"))

@@ -479,7 +479,8 @@ func testDecidedFromTheStart(f *fixture) {
 	f.waits()
 }
 
-// The store must count how often a turn that answers a message has begun. If a run was released, it must not count.
+// The store must count how often a turn that answers a message has begun. A run that was released must not count in
+// this number.
 func testRerun(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")

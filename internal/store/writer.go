@@ -211,7 +211,7 @@ func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 			}
 			errs[i] = w.reader.do(c.ctx, w, c.do)
 			switch {
-			case sqliteCode(errs[i]) != 0: // after an error of SQLite, it may have rolled back the whole transaction
+			case sqliteCode(errs[i]) != 0: // after its own errors, SQLite may have rolled back the whole transaction
 				return errAbort
 			case errs[i] != nil:
 				if err := w.control(undoMark); err != nil {
