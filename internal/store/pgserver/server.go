@@ -223,7 +223,6 @@ func children(parent int) (pids []int) {
 
 // clockTick is the unit of the times in the file /proc/PID/stat on Linux:
 // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
-// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
 const clockTick = time.Second / 100
 
 // CPU returns the processor time that all processes of the server have used since the server's start. CPU includes the
