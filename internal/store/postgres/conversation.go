@@ -26,9 +26,9 @@ func (t *tx) take(c chat.Conversation) int64 {
 	return t.ensure(b, holdConversation, c)
 }
 
-// ensure first runs the queries in the batch b. Then ensure runs the parameter query, which finds and locks the
-// conversation's row, and returns the row's id. Another transaction may create or delete the row at any time, so ensure
-// creates the row if it is missing and repeats query until it finds the row.
+// ensure first runs the queries in the batch b. After these queries, ensure runs the parameter query, which finds and
+// locks the conversation's row, and returns the row's id. Another transaction may create or delete the row at any time,
+// so ensure creates the row if it is missing and repeats query until it finds the row.
 func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) {
 	for {
 		found := false

@@ -1,11 +1,11 @@
 // Package postgres stores the same data as internal/store, but in a PostgreSQL database instead of an SQLite file. The
 // package postgres gives the same guarantees as internal/store.
 //
-// Several processes can use the same database. A process that registers becomes a replica. Its lease is a row in the
-// table replica. Each chat with unfinished work has a row in the table chat, which names the chat's owner. Before a
-// replica writes data of a conversation, one round trip checks its lease and locks the rows of the chat and the
-// conversation. So either the write happens before the chat gets another owner, or it fails. A process that does not
-// register, such as an operator's command, owns no chat and may always write.
+// Several processes can use the same database. A process that registers becomes a replica. The replica's lease is a row
+// in the table replica. Each chat with unfinished work has a row in the table chat, which names the chat's owner.
+// Before a replica writes data of a conversation, one round trip checks its lease and locks the rows of the chat and
+// the conversation. So either the write happens before the chat gets another owner, or it fails. A process that does
+// not register, such as an operator's command, owns no chat and may always write.
 //
 // The tables of unfinished work (turn, inbox and forwarded) have a column "given". The column "given" contains the id
 // of the replica to which Take has given the work, or 0. A transaction that changes the owner of a chat locks the

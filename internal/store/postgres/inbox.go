@@ -92,9 +92,9 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 }
 
 // Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
-// deletes that turn's journal, except for the usage in the journal. In this case, Revise also deletes the source text
-// of the turn's parts. The journal and the source text belong to the question before it was edited. Revise fails with
-// ErrUnknown if the store has no such unfinished message.
+// deletes that turn's journal, except for the usage in the journal. If a turn already answers the message, Revise also
+// deletes the source text of the turn's parts. The journal and the source text belong to the question before it was
+// edited. Revise fails with ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -146,8 +146,8 @@ type candidate struct {
 	acceptedAt time.Time
 }
 
-// unfinished returns the unfinished messages with the given id. The first one is the message that the caller most
-// likely means. Two messages can have the same id only if two chats were merged by a move.
+// unfinished returns the unfinished messages with the given id. The first of the returned messages is the one that the
+// caller most likely means. Two messages can have the same id only if two chats were merged by a move.
 func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
 }

@@ -107,7 +107,7 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // refuseForeign fails if the database has no schema of telex, but a table with the same name as one of telex's tables.
-// Such a table belongs to another program. refuseForeign changes nothing.
+// Such a table belongs to another program. refuseForeign only reads the database.
 func (s *Store) refuseForeign(ctx context.Context, conn *pgx.Conn) error {
 	var names []string
 	for _, t := range tables() {

@@ -99,9 +99,9 @@ func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	return best
 }
 
-// count remembers how many chats each replica owns. Until this process renews its lease the next time, it only adds the
-// chats that it assigns itself. If this process counted all chats for each new chat, this would take longer and longer
-// as the number of chats grows.
+// count remembers how many chats each replica owns. Until this process renews its lease the next time, count only adds
+// the chats that this process itself assigns. If this process counted all chats for each new chat, this would take
+// longer and longer as the number of chats grows.
 func (s *Store) count(living []chat.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 )
 
 // Erase deletes a person's data in a conversation: the history entries of turns that answered the person, the summary,
-// and the person's permanent approvals. Erase also deletes entries without a person. Erase fences the person's running
-// turns, so that their results can no longer be stored. Entries of other people that the summary covered become part of
-// the history again. If a turn of another person is running, the store no longer accepts a summary from this turn.
-// Erase keeps usage, so that nobody can evade a usage limit by erasing data. Erase returns the number of deleted
-// entries.
+// and the person's permanent approvals. Erase also deletes entries that were stored without a person. Erase fences the
+// person's running turns, so that their results can no longer be stored. Entries of other people that the summary
+// covered become part of the history again. If a turn of another person is running, the store no longer accepts a
+// summary from this turn. Erase keeps usage, so that nobody can evade a usage limit by erasing data. Erase returns the
+// number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -26,11 +26,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 }
 
 // DeletePerson deletes a person's data on the person's endpoint. In every conversation with data of the person,
-// DeletePerson does what Erase does. This always includes the chat whose id is the person's user id: on some platforms,
-// this is the private chat. DeletePerson also deletes the person's waiting messages. DeletePerson also deletes the
-// person's facts, stored responses, admission and pairing request. DeletePerson keeps usage, but without the person's
-// id, and without the id of a chat that only this person used. If the result of a reply to the person is already
-// stored, the reply is still delivered. DeletePerson returns the number of deleted entries, messages, facts and
+// DeletePerson does what Erase does. The conversations always include the chat whose id is the person's user id: on
+// some platforms, this is the private chat. DeletePerson also deletes the person's waiting messages. DeletePerson also
+// deletes the person's facts, stored responses, admission and pairing request. DeletePerson keeps usage, but without
+// the person's id, and without the id of a chat that only this person used. If the result of a reply to the person is
+// already stored, the reply is still delivered. DeletePerson returns the number of deleted entries, messages, facts and
 // responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {

@@ -35,7 +35,8 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1::bigint::oid AND 
 	listOlder = `SELECT name, version FROM replica WHERE knows < $1 AND expires > clock_timestamp() ORDER BY id`
 )
 
-// Queries about conversations. A query that ends in FOR … locks the conversation's row until the transaction ends.
+// Queries about conversations. A query that ends in a FOR clause locks the conversation's row until the transaction
+// ends.
 const (
 	currentChat = `COALESCE((SELECT new_chat FROM moved WHERE endpoint = $1 AND old_chat = $2), $2)`
 

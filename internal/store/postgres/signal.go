@@ -21,8 +21,8 @@ const (
 	// the time checkWithin. Together, checkEvery and checkWithin are shorter than the 15 seconds of keepAlive.
 	checkEvery  = 2 * time.Second
 	checkWithin = 3 * time.Second
-	// keepAlive makes the server close the connection about 15 seconds after the network has failed. With its default
-	// settings, the server would notice a failure of the network much later.
+	// keepAlive makes the server close the connection about 15 seconds after the network has failed. With PostgreSQL's
+	// default settings, the server would notice a failure of the network much later.
 	keepAlive = "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000"
 )
 

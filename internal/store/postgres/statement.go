@@ -57,8 +57,8 @@ func (t *tx) send(b *pgx.Batch) {
 	t.began = true
 }
 
-// row adds a query to the batch b, to read its first row. When the query runs, its first row is read into dest. If
-// there is a row, found is set to true.
+// row adds a query to the batch b, to read its first row. When the query runs, the row that it returns first is read
+// into dest. If the query returns a row, found is set to true.
 func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(dest...)

@@ -63,11 +63,11 @@ type Store struct {
 const (
 	// minServer is the oldest version of PostgreSQL that the store supports.
 	minServer = 150000
-	// connectTimeout is the longest time that one attempt to connect may take. If the DSN contains a connect_timeout, it
-	// replaces this default.
+	// connectTimeout is the longest time that one attempt to connect may take. If the DSN contains connect_timeout, this
+	// value replaces the default.
 	connectTimeout = 5 * time.Second
-	// poolSize is the maximum number of connections in the pool. If the DSN contains pool_max_conns, it replaces this
-	// default. More connections would not help, because all of them would wait for the same disk.
+	// poolSize is the maximum number of connections in the pool. If the DSN contains pool_max_conns, this value replaces
+	// the default. More connections would not help, because all of them would wait for the same disk.
 	poolSize = 10
 	// urgentSize is the maximum number of connections in the pool urgent.
 	urgentSize = 2
