@@ -9,7 +9,7 @@ import (
 
 // attachments lists the attachments of the message m. A location or a poll has no content that telex could fetch. If a
 // message contains only a location or a poll, attachments returns one entry without an id, whose name is the kind of
-// content. Because of such an entry without an id, the bot tells the person that it can't read the content.
+// content. An entry without an id makes the bot tell the person that it can't read the content.
 func attachments(m *media, text string) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {

@@ -16,9 +16,8 @@ import (
 )
 
 // Fetch implements gateway.Fetcher. Fetch makes two calls, getFile and the download. Telegram publishes no rate limit
-// for these calls. Fetch also fails with ErrTooLarge for every file over 20 MB, because Telegram's cloud server does
-// not offer such files to bots.
-// https://core.telegram.org/bots/api#getfile
+// for getFile or for the download. Fetch also fails with ErrTooLarge for every file over 20 MB, because Telegram's
+// cloud server does not offer such files to bots. https://core.telegram.org/bots/api#getfile
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID == "" {
 		return nil, &chat.SendError{Kind: chat.Gone, Err: errors.New("getFile: the attachment has no content")}

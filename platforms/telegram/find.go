@@ -18,11 +18,11 @@ import (
 // An edit by which Find tries an id is called a probe. Find starts no probe while a message is being sent to the
 // chat, because the probe could overwrite that message.
 //
-// Find tries the ids that follow the newest id that was known before the create call. Find stops a little after the
-// newest id that is known now. Find skips the ids of received messages and of messages that this process or an earlier
-// process sent. A probe can therefore change only a message of the bot that another create call of unknown outcome
-// made. If a probe changes a message, Find returns the message with Taken set. If the gateway later searches for the
-// changed message, Find finds nothing, and the gateway sends that message again.
+// Find tries the ids that follow the newest id that was known before the create call. Find stops a few ids after the
+// newest id that is known when Find stops. Find skips the ids of received messages and of messages that this process or
+// an earlier process sent. A probe can therefore change only a message of the bot that another create call of unknown
+// outcome made. If a probe changes a message, Find returns the message with Taken set. If the gateway later searches
+// for the changed message, Find finds nothing, and the gateway sends that message again.
 //
 // For a file, Find edits the caption and the buttons of messages. Find does not upload the file again, because
 // uploading the file would change the message. Telegram refuses to edit the caption of a text message, which has no

@@ -17,7 +17,7 @@ import (
 
 // The tests in this file check Find with Telegram's stand-in.
 
-// finder runs the adapter until the test ends. Before that, finder tells the adapter the ids of the messages in sent.
+// finder tells the adapter the ids of the messages in sent, and then runs the adapter until the test ends.
 func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) preview.Finder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,8 +21,8 @@ const (
 	uncertainFor = time.Minute
 )
 
-// supergroups is the greatest chat id of supergroups and channels. Greater ids belong to private chats and basic
-// groups.
+// supergroups is the greatest chat id of supergroups and channels. Chat ids greater than supergroups belong to private
+// chats and basic groups.
 const supergroups = -1_000_000_000_000
 
 // ids contains the message ids that the bot knows. Telegram numbers the messages of a supergroup or channel in one
@@ -188,10 +188,10 @@ func (i *ids) beginCreate(to chat.Target) {
 	i.creating[to.Chat]++
 }
 
-// recordCreate records the result of a create call and returns the call's receipt. A probe that began before the create
-// call may have found or changed the new message. If a probe may have done so, recordCreate fails with Uncertain. When
-// recordCreate fails with Uncertain, the gateway searches for the message, and sends it again if another search has
-// assigned the message to another reply.
+// recordCreate records the result of a create call and returns the call's receipt. A probe that began before a create
+// call may find or change the call's new message. If a probe may have found or changed the new message, recordCreate
+// fails with Uncertain. When recordCreate fails with Uncertain, the gateway searches for the message, and sends it
+// again if another search has assigned the message to another reply.
 func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -98,7 +98,7 @@ const (
 	// maxConnections is how many updates Telegram delivers at the same time. Telegram delivers the updates of one chat one
 	// after the other. https://core.telegram.org/bots/api#setwebhook
 	maxConnections = 10
-	// maxRecent is how many ids of accepted updates a Bot remembers. Thanks to these ids, the Bot drops most repeated
+	// maxRecent is how many ids of accepted updates a Bot remembers. With the remembered ids, the Bot drops most repeated
 	// updates without a query to the gateway's store. The gateway's store recognizes all repeated updates.
 	maxRecent = 4096
 	// webhookCheck is the interval at which telex checks that the webhook is still set and that Telegram can reach

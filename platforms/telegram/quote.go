@@ -55,8 +55,7 @@ func (o *origin) author() string {
 }
 
 // externalReply describes the message to which somebody replies, if that message is in another chat or topic. Telegram
-// does not send the text of that message.
-// https://core.telegram.org/bots/api#externalreplyinfo
+// does not send the text of a message in another chat or topic. https://core.telegram.org/bots/api#externalreplyinfo
 type externalReply struct {
 	Origin lenient[origin] `json:"origin"`
 	media

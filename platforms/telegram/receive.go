@@ -32,9 +32,9 @@ const allowedUpdates = `["message","edited_message","callback_query","stopped_me
 // that Telegram still has.
 //
 // Run returns ctx's error if ctx ended, and accept's error if accept failed. If receiving failed, Run returns a
-// *chat.SendError. The kind of this error is Auth if Telegram does not know the bot; otherwise it is Conflict,
-// RateLimited or Temporary. If accept has not accepted an update, the next Run receives this update again. If the bot
-// polls, the next Run receives this update first.
+// *chat.SendError. The kind of the *chat.SendError is Auth if Telegram does not know the bot; otherwise the kind is
+// Conflict, RateLimited or Temporary. If accept has not accepted an update, the next Run receives this update again. If
+// the bot polls, the next Run receives this update first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// tabled is an answer with a table and tasks. The other constants are texts that people see while this answer grows.
+// tabled is an answer with a table and tasks. The constants other than tabled are texts that people see while tabled
+// grows.
 const (
 	tabled      = "Some words before the table, so that they are shown first.\n\n| Name | Size |\n|---|--:|\n| ant | 1 |\n\n- [x] done\n\nThat is all there is to say about **ants** and their sizes."
 	tabledPlain = "Some words before the table, so that they are shown first.\n\nName  Size\n----  ----\nant      1\n\n☑ done\n\nThat is all there is to say about ants and their sizes."
@@ -77,9 +78,9 @@ func TestRichAutoEndToEnd(t *testing.T) {
 	})
 }
 
-// In this test, a server that does not support rich messages refuses the bot's first rich message. The bot must then
-// show the whole answer once, as a text with entities. After the server has refused a rich message, the bot must send
-// no more rich messages, even if the server would accept rich messages.
+// In this test, a server that does not support rich messages refuses the bot's first rich message. After the server has
+// refused the rich message, the bot must show the whole answer once, as a text with entities. After the server has
+// refused a rich message, the bot must send no more rich messages, even if the server would accept rich messages.
 func TestServerWithoutRichMessages(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichAuto, telegram.RichAlways} {
 		for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {

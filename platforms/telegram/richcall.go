@@ -38,8 +38,8 @@ func dialectChoseRich(m chat.Outgoing) bool {
 }
 
 // richError converts the error of a call that sends a rich message. If the server does not support rich messages,
-// richError returns a Temporary error and makes the bot send no more rich messages. The gateway then repeats the
-// call, and the bot sends the message as a text.
+// richError returns a Temporary error and makes the bot send no more rich messages. After the Temporary error, the
+// gateway repeats the call, and the bot sends the message as a text.
 func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	switch {
 	case calls.Status(err) == http.StatusNotFound, hasDescription(err, "method not found"),

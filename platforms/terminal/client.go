@@ -26,8 +26,8 @@ type RefusedError struct{ Reason string }
 func (e *RefusedError) Error() string { return e.Reason }
 
 // Attach asks the hub at the other end of conn to attach a client, and blocks until the hub answers. The caller can
-// make Attach return earlier by closing conn. If Attach fails, it closes conn. If the hub refuses the client, the error
-// is a [RefusedError].
+// make Attach return earlier by closing conn. If Attach fails, Attach closes conn. If the hub refuses the client, the
+// error is a [RefusedError].
 func Attach(conn net.Conn, hello Hello) (*Client, Welcome, error) {
 	c := &Client{conn: conn, frames: newReader(conn)}
 	w, err := c.attach(hello)

@@ -23,7 +23,7 @@ const Version = 1
 // base64 encoding makes a third longer.
 const maxFrame = 4<<20 + MaxFiles*4/3
 
-// These errors report an invalid frame.
+// The errors in this block report an invalid frame.
 var (
 	errFrameTooLong = errors.New("frame is too long")
 	errFrame        = errors.New("frame is not one of the protocol")

@@ -253,8 +253,8 @@ func CheckSession(name string) error {
 	return nil
 }
 
-// These errors are the reasons for which the hub refuses an input. The person at the terminal sees the text of the
-// error.
+// The errors in this block are the reasons for which the hub refuses an input. The person at the terminal sees the text
+// of the error.
 var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
 	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)

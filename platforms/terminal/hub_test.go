@@ -310,9 +310,9 @@ func TestSlowClient(t *testing.T) {
 }
 
 // After a restart, the gateway's calls for a session must wait until the session's client reconnects. The client must
-// get messages with the same ids as before the restart. If the client repeats an input, the hub passes it on with the
-// same message id, by which the gateway recognizes the repetition. If no client reconnects, the gateway's calls may
-// wait only for a short time.
+// get messages with the same ids as before the restart. If a client repeats an input, the hub must pass on the input
+// with the same message id, by which the gateway recognizes the repetition. If no client reconnects, the gateway's
+// calls may wait only for a short time.
 func TestClientComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,13 +2,13 @@ package terminal
 
 import "time"
 
-// These limits are telex's own, because terminals have no published limits.
+// The limits in this block are telex's own, because terminals have no published limits.
 const (
-	// textLimit is the maximum length of a message in terminal cells. A longer reply continues in the next message, so
-	// that every message fits into a frame.
+	// textLimit is the maximum length of a message in terminal cells. A reply that is longer than textLimit continues in
+	// the next message, so that every message fits into a frame.
 	textLimit = 100_000
 	// editInterval is the minimum time between two changes of a growing message. The preview loop looks for new text at
-	// most once in this time.
+	// most once in editInterval.
 	editInterval = 100 * time.Millisecond
 	// typingFor is how long a client shows that the bot is working.
 	typingFor = 5 * time.Second

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// maxWaiting is the maximum number of frames that wait for a client. If more frames wait, the hub disconnects the
-// client. Only a client that reads nothing reaches this maximum, because a waiting message counts only once, however
-// often the message changes.
+// maxWaiting is the maximum number of frames that wait for a client. If more than maxWaiting frames wait, the hub
+// disconnects the client. Only a client that reads nothing reaches maxWaiting, because a waiting message counts only
+// once, however often the message changes.
 const maxWaiting = 1000
 
 // errSlow means that a client does not read the frames that the hub sends.

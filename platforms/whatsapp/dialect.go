@@ -136,7 +136,7 @@ func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int
 // Link returns "", so that no link gets a label, because WhatsApp has no links with labels.
 func (grammar) Link(string, markup.Format, bool) string { return "" }
 
-// Label returns true, because a label may contain any character: WhatsApp shows the label as plain text.
+// Label returns true, because WhatsApp shows a label as plain text, so that a label may contain any character.
 func (grammar) Label(string, int, bool) bool { return true }
 
 // Fragile reports whether s, which is code or a URL, contains a character that could end a style around s.

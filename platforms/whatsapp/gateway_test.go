@@ -19,7 +19,7 @@ import (
 	standin "telex/standin/whatsapp"
 )
 
-// These tests run the adapter together with telex's gateway, against WhatsApp's stand-in.
+// The tests in this file run the adapter with telex's gateway and WhatsApp's stand-in.
 
 // talking runs telex's gateway with a bot, in virtual time.
 func talking(t *testing.T, o standin.Options, answers gateway.Runner, test func(t *testing.T, w *world, log *conformance.Log)) {

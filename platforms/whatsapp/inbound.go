@@ -210,8 +210,8 @@ func (m *message) decode(in *chat.Inbound) bool {
 }
 
 // addFile adds the file of m and the file's caption to the inbound message. Content that can't be downloaded, such as a
-// location, becomes an attachment without an id, whose name is the kind of content. Because of such an attachment, the
-// gateway can tell the person that the bot can't read the content.
+// location, becomes an attachment without an id, whose name is the kind of content. An attachment without an id lets
+// the gateway tell the person that the bot can't read the content.
 func (m *message) addFile(in *chat.Inbound) {
 	for _, f := range []struct {
 		*media

@@ -49,12 +49,12 @@ func maxUpload(kind string) int {
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 const typingEvery = 20 * time.Second
 
-// These constants limit how many messages telex sends per time.
+// The constants in this block limit how many messages telex sends per time.
 const (
 	// pairInterval is the minimum average time between two messages to one person. WhatsApp allows a burst of up to
-	// pairAhead messages to exceed this rate, if a correspondingly long pause follows the burst. Meta's documentation does
-	// not say whether further messages are allowed before this pause has ended. telex therefore sends at most pairBurst
-	// messages at once.
+	// pairAhead messages without pairInterval between them, if a correspondingly long pause follows the burst. Meta's
+	// documentation does not say whether further messages are allowed before the pause after a burst has ended. telex
+	// therefore sends at most pairBurst messages at once.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 	pairInterval = 6 * time.Second
 	pairAhead    = 45

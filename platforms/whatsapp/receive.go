@@ -20,8 +20,8 @@ const answerTimeout = 15 * time.Second
 // cursor: after an outage, Meta sends the missed messages again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the bot can't receive
-// messages. The kind of this error is Auth if Meta refuses the token or if the token may not use the phone number;
-// otherwise, it is RateLimited or Temporary.
+// messages. The kind of the *chat.SendError is Auth if Meta refuses the token or if the token may not use the phone
+// number; otherwise, the kind is RateLimited or Temporary.
 func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.checkCredentials(ctx)
 	if err == nil {

@@ -23,8 +23,8 @@ type next struct {
 	err     error
 }
 
-// returning returns a function that sets Options.Again. With this function, each attempt to reconnect gets its result
-// from the channel to.
+// returning returns a function that sets Options.Again. With the function that returning returns, each attempt to
+// reconnect gets its result from the channel to.
 func returning(to <-chan next) func(*Options) {
 	return func(o *Options) {
 		o.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) {
@@ -195,8 +195,8 @@ func (d *deaf) Say(id, text string, files ...terminal.File) error {
 }
 func (d *deaf) Stop() error { return nil }
 
-// Some hubs can't recognize a repeated input, so they could answer the input twice. To such a hub, the client must send
-// no input again.
+// Some hubs can't recognize a repeated input, so they could answer the input twice. To a hub that can't recognize a
+// repeated input, the client must send no input again.
 func TestInputIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, after, again bool }{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {

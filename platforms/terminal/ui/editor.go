@@ -95,7 +95,7 @@ func (e *editor) after() int {
 // cut removes the text between two offsets.
 func (e *editor) cut(from, to int) { e.text, e.at = e.text[:from]+e.text[to:], from }
 
-// lineStart returns the start of the line that contains the cursor, and lineEnd returns its end.
+// lineStart returns the start of the line that contains the cursor, and lineEnd returns the end of that line.
 func (e *editor) lineStart() int { return strings.LastIndexByte(e.text[:e.at], '\n') + 1 }
 
 func (e *editor) lineEnd() int {

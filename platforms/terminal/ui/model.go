@@ -145,8 +145,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.above, m.printing = m.above[m.printing:], 0
 	case drawnMsg:
 		m.drawn = true
-		// The renderer learns the position of its first row only when the program prints a line above that row. If the
-		// model did not print this empty line, the renderer would leave old frames on the screen.
+		// The renderer learns the position of its first row only when the program prints a line above that row. If the model
+		// did not print an empty line here, the renderer would leave old frames on the screen.
 		return m, tea.Batch(tea.Println(" "), m.next())
 	case tickMsg:
 		m.phase, m.turning = m.phase+1, false
@@ -191,8 +191,8 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap wraps those final lines that are not in the scrollback yet again, to the new width of the terminal. rewrap
-// does not change lines that are being printed.
+// rewrap wraps, to the new width of the terminal, the final lines that are not in the scrollback yet. rewrap does not
+// change lines that are being printed.
 func (m *model) rewrap() {
 	var lines []string
 	for _, l := range m.above[m.printing:] {

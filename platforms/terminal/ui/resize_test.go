@@ -11,8 +11,8 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// In this test, the size of the window changes again and again. After each change of the size, each line must be
-// visible once and in order, and so must the prompt and the status line.
+// In this test, the size of the window changes again and again. After each change of the size, each line, the prompt
+// and the status line must be visible once and in order.
 func TestResizeLeavesNothingTwice(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{80, 24}, {40, 24}, {100, 24}, {30, 12}, {60, 30}, {33, 10}, {80, 24}}
