@@ -101,8 +101,8 @@ func withClientTools(client []ToolSpec, own []ToolDef) []ToolDef {
 	return all
 }
 
-// clientTools returns only the client's tools. The limit of tool calls does not apply to these tools, because a call of one
-// of them ends the turn.
+// clientTools returns only the client's tools. The limit of tool calls does not apply to client tools, because a call of a
+// client tool ends the turn.
 func clientTools(tools []ToolDef) []ToolDef {
 	return slices.DeleteFunc(tools, func(d ToolDef) bool { return !d.client })
 }

@@ -185,8 +185,8 @@ func (d *draft) startOfNewest(maxTokens int) int {
 	return begin
 }
 
-// dropOldest shortens the summary if the summary and the question do not fit together. After that, dropOldest removes the
-// oldest messages that do not fit, and returns their number.
+// dropOldest shortens the summary if the summary and the question do not fit together. dropOldest then removes the oldest
+// messages that do not fit, and returns their number.
 func (d *draft) dropOldest() int {
 	const minSummary = 64 // a summary of fewer tokens is useless
 	fixed := EstimateTokens(d.system) + toolTokens(d.tools)

@@ -129,9 +129,9 @@ func (o Output) files(call string) []File {
 	return append(out, o.Files...)
 }
 
-// FileName returns a file's name that is safe in a message and in a folder. FileName removes the path and invisible or
-// reserved characters. A name that is too long keeps its extension. If no character is left, FileName returns its second
-// argument.
+// FileName returns a file's name that is safe in a message and in a folder. FileName removes the path and invisible or reserved
+// characters. A name that is too long keeps its extension. If no character of the name is left, FileName returns its second
+// argument instead.
 func FileName(name, otherwise string) string {
 	const maxName, maxExtension = 100, 16
 	name = OneLine(strings.Map(func(c rune) rune {

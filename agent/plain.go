@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxCombining is how many combining marks one character may have. No script needs more combining marks, and many of them would
-// cover the neighbouring lines.
+// maxCombining is how many combining marks one character may have. No script needs more, and a character with many combining
+// marks would cover the neighbouring lines.
 const maxCombining = 4
 
 // plain returns a text without hidden characters. A character that is invisible, or that moves the text around it, is

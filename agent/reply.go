@@ -49,8 +49,8 @@ func (r *reply) nextAnswer() *reply {
 	return next
 }
 
-// reset emits the Reset event e, which voids all text of the turn. After that, reset emits the text of the earlier answers
-// again.
+// reset emits the Reset event e, which voids all text of the turn. After the Reset event, reset emits the text of the earlier
+// answers again.
 func (r *reply) reset(e Reset) {
 	r.emit(e)
 	if r.earlierText != "" {

@@ -123,8 +123,8 @@ const (
 // After a crash, the next process runs each call for which Begin was not stored. If Begin was stored for a call, but neither
 // End nor Stopped, the model reads that the outcome of the call is unknown.
 type Journal interface {
-	// Step is called before the calls of a step run. Step stores the messages that the step adds to the history: what people
-	// wrote meanwhile, and the model's message with the calls. Step also stores the usage of the turn so far.
+	// Step is called before the calls of a step run. Step stores the messages that the step adds to the history: what people wrote
+	// since the previous request, and the model's message with the calls. Step also stores the usage of the turn so far.
 	Step(ctx context.Context, messages []Message, usage []ModelUsage) error
 	// StoreUsage stores the usage of the turn so far, in place of the usage that was stored before.
 	StoreUsage(ctx context.Context, usage []ModelUsage) error

@@ -96,7 +96,7 @@ func addParams(fields map[string]any, r agent.Request) {
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
-	// The provider requires reasoning that it sent to an earlier process. This process has not received this reasoning, so
+	// The provider requires reasoning that it sent to an earlier process. The current process did not receive the reasoning, so
 	// wantsReasoning is not set yet.
 	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
 		s |= wantsReasoning

@@ -28,7 +28,7 @@ type Server struct {
 	URL     string            // address for streamable HTTP; may contain secrets
 	Headers map[string]string // HTTP headers of each request; may contain secrets
 
-	// Secrets are the secrets in Args and URL. These secrets are removed from logs and errors.
+	// Secrets are the secrets in Args and URL. The client removes the values in Secrets from logs and errors.
 	Secrets []string
 
 	// ReadOnly are the tools that change nothing. An entry is the server's name for a tool, or the name that people and
@@ -57,7 +57,7 @@ type Options struct {
 	// server.
 	Keeper []string
 	// Large is a channel with the capacity 1. If several clients share this channel, only one of them reads a large message at a
-	// time. This limits the memory that the clients use. If Large is nil, the client makes its own channel.
+	// time, which limits the memory that the clients use. If Large is nil, the client makes its own channel.
 	Large chan struct{}
 }
 

@@ -93,8 +93,8 @@ func errorsHoldNoSecret(t *testing.T, config Server, secret string) {
 	})
 }
 
-// When a server exits, its child processes are killed. Otherwise, the child processes would keep the server's output open and
-// run forever.
+// When a server exits, its child processes are killed. Child processes that are not killed would keep the server's output open
+// and run forever.
 func TestChildrenOfAnEndedServerAreKilled(t *testing.T) {
 	t.Parallel()
 	s := myself(t, "parent")
@@ -180,8 +180,8 @@ func TestCallThatBlocksThePipe(t *testing.T) {
 	})
 }
 
-// A session ends on this side while a call is waiting. A moment later, the server answers that it does not know the session.
-// This answer shows that the server has not carried out the call, so the call may be repeated.
+// A session ends on this side while a call is waiting. A moment later, the server answers that it does not know the session. An
+// answer that the session is unknown shows that the server has not carried out the call, so the call may be repeated.
 func TestAnswerThatEndsTheSession(t *testing.T) {
 	onStuck(t, func(t *testing.T, s *server, end func()) {
 		s.mu.Lock()

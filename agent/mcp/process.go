@@ -19,7 +19,7 @@ import (
 // (https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#shutdown).
 const exitWait = 2 * time.Second
 
-// killWait is how long a keeper may take to kill all processes of its server. After that, the daemon kills the keeper.
+// killWait is how long a keeper may take to kill all processes of its server. After killWait, the daemon kills the keeper.
 const killWait = 15 * time.Second
 
 // markName is the name of an environment variable that all processes of a server have. If their keeper was killed, the daemon
@@ -100,8 +100,8 @@ func (c *child) close() {
 	c.cancel()
 }
 
-// wait waits for the child's exit. After that, wait kills the processes that the child leaves behind, because they could hold
-// the child's output open.
+// wait waits for the child's exit. When the child has exited, wait kills the processes that the child leaves behind, because
+// they could hold the child's output open.
 func (c *child) wait() {
 	defer close(c.exited)
 	c.err = c.cmd.Wait()

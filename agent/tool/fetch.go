@@ -288,8 +288,8 @@ func (a answer) output(ctx context.Context, u *url.URL, from int) (agent.Output,
 	return agent.Output{Text: told.String()}, nil
 }
 
-// cutAt returns where to cut a text so that at most maxBytes precede the cut. If a line ends in the last quarter of these
-// bytes, cutAt cuts after this line, otherwise between two characters.
+// cutAt returns where to cut a text so that at most maxBytes precede the cut. If a line ends in the last quarter of the first
+// maxBytes, cutAt cuts after this line. If not, cutAt cuts between two characters.
 func cutAt(text string, maxBytes int) int {
 	if len(text) <= maxBytes {
 		return len(text)
