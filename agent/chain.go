@@ -79,8 +79,8 @@ func (c *chainModel) recordSuccess() {
 	c.cooldown = cooldown{}
 }
 
-// order returns the models in the order in which a turn asks them. The first one is the model with this name, or the first
-// model of the chain if no model has the name. The other models follow in the order of the chain. Models with a cooldown come
+// order returns the models in the order in which a turn asks them. The first model is the one with the given name, or the first
+// model of the chain if no model has this name. The other models follow in the order of the chain. Models with a cooldown come
 // last.
 func order(models []*chainModel, name string, now time.Time) []*chainModel {
 	at := max(0, slices.IndexFunc(models, func(m *chainModel) bool { return m.Model.Name() == name }))

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxSummaries is the maximum number of model calls that summarize older messages before one request. If these calls do not
-	// summarize all older messages, the request leaves them out, and the next turn summarizes them.
+	// maxSummaries is the maximum number of model calls that summarize older messages before one request. If maxSummaries calls do
+	// not summarize all older messages, the request omits the other messages, and the next turn summarizes them.
 	maxSummaries = 8
 	// maxSummary is the maximum length of a summary in tokens. In a small context window, the maximum is window/summaryShare,
 	// but at least minSummary.
@@ -132,7 +132,7 @@ func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 }
 
 // countForOneCall returns how many of the messages one call should summarize: as many as fit into room tokens, but at least
-// one. If possible, the last of these messages ends an exchange, so that the next message is a user's question.
+// one. If possible, the last message that the call summarizes ends an exchange, so that the next message is a user's question.
 // countForOneCall never separates a tool call from its results.
 func countForOneCall(messages []Message, room int) int {
 	sum, exchangeStart, splitAt := 0, 0, 0

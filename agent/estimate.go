@@ -39,8 +39,8 @@ func EstimateTokens(s string) int {
 	return c.Tokens()
 }
 
-// TokenCounter estimates the tokens of a text that arrives in pieces. The estimate does not depend on how the text is cut
-// into pieces, as long as no character is cut in two. The zero value has counted nothing.
+// TokenCounter estimates the tokens of a text that arrives in pieces. The estimate does not depend on how the text is cut into
+// pieces, as long as no character is cut in two. A zero TokenCounter has counted nothing.
 type TokenCounter struct{ weight int }
 
 // Add adds the text s to the estimate.

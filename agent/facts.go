@@ -50,7 +50,7 @@ const (
 	theseFiles  = "these files"  // files that can't be read, or are too large
 )
 
-// toolKey returns the name of a single tool as a part of a request that a provider can refuse. This name includes the schema,
+// toolKey returns the name of a single tool as a part of a request that a provider can refuse. The name includes the schema,
 // because providers refuse tools because of their schemas.
 func toolKey(name string, schema []byte) string { return name + " " + string(schema) }
 
@@ -73,9 +73,9 @@ func (l *modelFacts) refuses(what string) bool {
 	return l.limitOf(what) > 0
 }
 
-// learn records that the provider refused a part and accepted the request without that part. learn reports whether the
-// refusal is new. If the provider has accepted other images or files before, it refused only the images or files of this
-// request. learn then records nothing.
+// learn records that the provider refused a part and accepted the request without that part. learn reports whether the refusal
+// is new. If the provider has accepted other images or files before, it refused only the images or files of this request. In
+// this case, learn records nothing.
 func (l *modelFacts) learn(what string) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,9 +167,9 @@ func (l *modelFacts) recordAccepted(r Request, estimated, reported int) {
 	}
 }
 
-// rememberTooLong is called when the provider has refused a request because of its length. rememberTooLong records the size
-// of the window that the provider reported. If the provider reported no new size, rememberTooLong limits requests to three
-// quarters of the refused one.
+// rememberTooLong is called when the provider has refused a request because of its length. rememberTooLong records the size of
+// the window that the provider reported. If the provider reported no new size of the window, rememberTooLong limits requests to
+// three quarters of the refused one.
 func (l *modelFacts) rememberTooLong(estimated, reportedWindow int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

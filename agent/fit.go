@@ -160,8 +160,8 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 }
 
 // tooLongError logs which part of the request needs the most room, and returns the error for a question that does not fit. The
-// error is errTooLong only if the question is the largest part of the request. If another part is the largest, a shorter
-// question would not help.
+// error is errTooLong only if the question is the largest part of the request. If another part than the question is the
+// largest, a shorter question would not help.
 func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	system, tools, question := EstimateTokens(d.system), toolTokens(d.tools), 0
 	for _, m := range d.messages[d.questionIndex:] {

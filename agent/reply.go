@@ -132,7 +132,7 @@ func (r *reply) fullText() string {
 	return strings.Trim(r.earlierText+r.separator+r.text.String(), whiteSpace)
 }
 
-// answerText returns the text of this answer alone.
+// answerText returns the text of the current answer, without the text of the turn's earlier answers.
 func (r *reply) answerText() string { return strings.Trim(r.text.String(), whiteSpace) }
 
 // closeFence returns the fence that closes a code block, if the text ends inside one. Without this fence, a line after the

@@ -36,7 +36,7 @@ type run struct {
 	answeringModel *chainModel     // the model that wrote the current text of reply
 	leftOut        map[string]bool // parts of requests that the provider refused
 	lengthRefusals int             // how often a refusal because of length has reduced the conversation's tokens
-	refusedSize    int             // size of the request that caused the last of these refusals
+	refusedSize    int             // size of the request whose refusal lengthRefusals counted last
 	lengthError    error           // the provider's last error about a request that was too long
 
 	// The following fields are the results of the turn.

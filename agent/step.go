@@ -246,8 +246,8 @@ func (r *run) limitTurnImages(o Output) Output {
 	return o
 }
 
-// storeStopped stores in the journal that the end of the turn stopped a read-only call. A later process may then run the call
-// again, because it is certain that the call did not crash this process.
+// storeStopped stores in the journal that the end of the turn stopped a read-only call. If the call was stored as stopped, a
+// later process may run it again, because it is certain that the call did not crash this process.
 func (r *run) storeStopped(ctx context.Context, p parsedCall) {
 	r.storeEnd(ctx, p.Name, func(ctx context.Context, j Journal) error {
 		return j.Stopped(ctx, p.ToolCall)

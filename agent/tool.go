@@ -21,8 +21,8 @@ type ToolDef struct {
 	// Revision identifies other properties of the tool, such as its server's hints about what the tool changes. If Revision
 	// changes, earlier approvals of the tool become invalid.
 	Revision string
-	// Timeout is how long a call may take. Each progress report of the call restarts this time, within the limit of the turn.
-	// 0 means DefaultToolTimeout.
+	// Timeout is how long a call may take. Each progress report of the call restarts Timeout, within the limit of the turn. 0
+	// means DefaultToolTimeout.
 	Timeout time.Duration
 	// Show says in a few words what a call does, such as "Reading example.org". The arguments may be incomplete. If Show returns
 	// an empty text, people still see the earlier description. If Show is nil, people see the tool's name.

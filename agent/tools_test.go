@@ -380,8 +380,8 @@ func TestStoppedDuringCalls(t *testing.T) {
 	}
 }
 
-// A turn has run tool calls, and the stream of the next answer breaks off. The answer is requested again. The text of earlier
-// answers stays, and incomplete calls are dropped.
+// A turn has run tool calls, and the stream of the next answer breaks off. The agent must request the answer again. The text of
+// earlier answers stays, and incomplete calls are dropped.
 func TestBrokenStreamAfterTools(t *testing.T) {
 	t.Parallel()
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}

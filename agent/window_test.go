@@ -65,8 +65,8 @@ func isSummaryRequest(r Request) bool {
 
 var remember = regexp.MustCompile(`(?m)remember that .*$`)
 
-// remembered returns what a good summary of this request must contain: the lines to remember, from its messages and from the
-// earlier summary.
+// remembered returns what a good summary of a request's messages must contain: the lines to remember, from its messages and
+// from the earlier summary.
 func remembered(r Request) string {
 	_, before, _ := strings.Cut(r.System, summaryMark)
 	lines := remember.FindAllString(before, -1)

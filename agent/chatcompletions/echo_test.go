@@ -38,8 +38,8 @@ func TestReadEcho(t *testing.T) {
 	}
 }
 
-// The history contains provider data of one model. A request to another model must not contain this data, because only the
-// first model can read it.
+// The history contains provider data of one model. A request to another model must not contain the first model's provider data,
+// because only the first model can read them.
 func TestHistoryOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	extra := echo{Model: "m", Content: json.RawMessage(`{"google":1}`), Details: []detail{{"text": json.RawMessage(`"hm"`)}}}.extra()

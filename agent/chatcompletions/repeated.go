@@ -2,8 +2,8 @@ package chatcompletions
 
 import "bytes"
 
-// repeated parses events that differ from the previous one only in a piece of text, like most events of a stream. Decoding
-// such events as JSON would cost more CPU time than all other work. The zero value remembers no previous event.
+// repeated parses events that differ from the previous one only in a piece of text, like most events of a stream. Decoding each
+// event as JSON would cost more CPU time than all other work. The zero value remembers no previous event.
 type repeated struct {
 	before, after []byte // the newest event before and after its text
 }

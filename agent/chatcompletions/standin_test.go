@@ -194,8 +194,8 @@ func TestStandinAcceptsImages(t *testing.T) {
 	})
 }
 
-// A file is sent as a file part. If the provider refuses files, the request is repeated without the file, and a note tells
-// the model that a file is missing.
+// The agent must send a file as a content part of the type file. If the provider refuses files, the request is repeated without
+// the file, and a note tells the model that a file is missing.
 func TestFiles(t *testing.T) {
 	question := func(text string) agent.Turn {
 		return agent.Turn{Stream: true, Messages: []agent.Message{{

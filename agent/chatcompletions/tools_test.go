@@ -119,8 +119,8 @@ func TestStandinTools(t *testing.T) {
 	}
 }
 
-// The history of an earlier process contains provider data. When the provider refuses a request without this data, the
-// request is repeated with it, and later requests contain it from the start.
+// The history of an earlier process contains provider data. When the provider refuses a request without this data, the agent
+// repeats the request with the data. Later requests contain the data from the start.
 func TestStandinWantsReasoningBack(t *testing.T) {
 	for _, require := range []string{"reasoning_content", "thought_signature"} {
 		withTools(t, workshop(), func(t *testing.T, a *agent.Agent, server *openai.Server) {

@@ -13,8 +13,8 @@ import (
 	"telex/standin/openai"
 )
 
-// A long conversation uses a provider that enforces the size of its context window. No turn must fail, and the last request
-// must still contain the fact that the model was asked to remember in the third turn.
+// The test holds a long conversation with a model whose provider enforces the size of its context window. No turn must fail,
+// and the last request must still contain the fact that the model was asked to remember in the third turn.
 func TestStandinWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"gpt-5-mini"}, Rate: 5000, Context: 4000})

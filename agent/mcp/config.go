@@ -41,8 +41,7 @@ type Server struct {
 	Deny []string
 	// Trust says that a tool also counts as read-only if the server itself declares that it is.
 	Trust bool
-	// Timeout is how long a call may take. Each progress report of the server restarts this time. 0 means
-	// agent.DefaultToolTimeout.
+	// Timeout is how long a call may take. Each progress report of the server restarts Timeout. 0 means agent.DefaultToolTimeout.
 	Timeout time.Duration
 }
 

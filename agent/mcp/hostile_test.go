@@ -19,8 +19,8 @@ import (
 	"telex/agent"
 )
 
-// A server answers a call with a request for further input. The client must not fulfil this request and must not repeat the
-// call.
+// A server answers a call with a request for further input. The client must not fulfil the server's request and must not repeat
+// the call.
 func TestACallIsMadeOnce(t *testing.T) {
 	var calls atomic.Int32
 	made := func() *sdk.Server {

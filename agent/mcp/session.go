@@ -235,7 +235,7 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	var err error
 	returned := make(chan struct{})
 	// The call needs its own goroutine, because it can hang while it writes to a pipe that the server does not read. The end of
-	// the call's context does not interrupt such a write.
+	// the call's context does not interrupt a write to the pipe.
 	if !c.spawn(func() {
 		defer close(returned)
 		res, err = c.legal.CallTool(ctx, params)
@@ -247,7 +247,7 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 		return res, err
 	case <-c.ctx.Done():
 		// The session has ended. Wait briefly for the answer to this call, because the answer may be the reason: the server may have
-		// answered that it does not know the session. If the server does not know the session, the call had no effect.
+		// answered that it does not know the session. If the server did not know the session, the call had no effect.
 		timer := time.NewTimer(lastAnswer)
 		defer timer.Stop()
 		select {

@@ -17,7 +17,7 @@ import (
 
 // Options configure a model of any API.
 type Options struct {
-	Name            string // the configured name; empty: Model
+	Name            string // the configured name; empty: the same as Model
 	BaseURL         string // without the path of an API call, such as /chat/completions
 	APIKey          string // empty: no key is sent
 	Model           string // the provider's name of the model

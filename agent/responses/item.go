@@ -104,7 +104,8 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 		case it.Type == typeMessage && it.emitted:
 			before = append(before, place{Type: typeMessage, Phase: it.Phase}.raw())
 		case it.Type == typeReasoning && it.done && (it.Encrypted != "" || len(it.Content) > 0):
-			// Reasoning without these fields is useless, because it only refers to an item that the provider has not stored.
+			// Reasoning without encrypted text and content is useless, because it only refers to an item that the provider has not
+			// stored.
 			before = append(before, it.raw)
 		case it.Type == typeCall && it.Name != "" && it.Status != "incomplete" && (it.done || finish == agent.FinishStop):
 			call := agent.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.arguments.String()}

@@ -33,8 +33,8 @@
 //
 // The tools for Home Assistant connect only to the configured installation, which may have a private address. The model's
 // arguments become parts of a path, or data of a call. The arguments never become an address or a template. Every call of an
-// action needs approval, and the person sees all data that is sent. The names and states that Home Assistant returns are
-// outside content.
+// action of Home Assistant needs approval, and the person sees all data that is sent. The names and states that Home Assistant
+// returns are outside content.
 //
 // # When memory needs approval
 //
