@@ -192,7 +192,7 @@ func TestSlackManifestHTTP(t *testing.T) {
 }
 
 // The table in setup-discord.md must contain Discord's value of each permission. The number in the invitation link must be the
-// sum of these values.
+// sum of the permissions' values.
 func TestDiscordPermissions(t *testing.T) {
 	t.Parallel()
 	text := page(t, "setup-discord.md")
