@@ -65,7 +65,7 @@
 // With a Journal, a turn can continue after a crash. Run stores in the Journal the usage before each attempt, each step before
 // its calls run, the beginning of each call, and each result. After a crash, the next process runs the calls that had not
 // begun. The next process also repeats the read-only calls that were stopped because the turn ended. Before it runs these
-// calls, the next process waits until their tools are available. For all other calls without a result, the model reads that the
+// calls, the next process waits some time for their tools. For all other calls without a result, the model reads that the
 // outcome is unknown. If a turn is not continued, Mended adds the missing results to its history.
 //
 // # Tools of the caller

@@ -67,8 +67,8 @@ func TestProposalsOfTools(t *testing.T) {
 	}
 }
 
-// Only calls that change things can be approved permanently. A read-only call is proposed because of its arguments, so each
-// such call needs its own approval.
+// Only calls that change things can be approved permanently. A read-only call is proposed because of its arguments or of what
+// the model has read, so each such call needs its own approval.
 func TestStandingApprovals(t *testing.T) {
 	t.Parallel()
 	if p := propose(parsedCall{def: ToolDef{}}); !p.Standing {

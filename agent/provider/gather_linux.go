@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// gatherEvery is the interval at which a fast stream is read. Nobody could read an answer that grows at shorter intervals. A
+	// gatherEvery is the interval at which a fast stream is read. Nobody reads a growing answer faster than that. A
 	// wake-up for each piece would cost more CPU time than all other work (docs/adr/0016).
 	gatherEvery = 80 * time.Millisecond
 	// gatherAfter is the number of pieces in close succession after which gathering begins. A TLS handshake has fewer pieces,
