@@ -69,8 +69,8 @@ type Options struct {
 // only as a whole. With o.Append, the layout shows the text after an opening emphasis delimiter or bracket only when
 // the construct is closed. With o.Append, some constructs can't be recognized in time, so the layout shows their
 // source: underlines below headings, reference links and their definitions, tables whose head does not begin with a
-// vertical bar, and strikethrough with one tilde. Layout ends a part at the best place within the last eighth of the
-// part's maximum length.
+// vertical bar, and strikethrough with one tilde. With o.Append, Layout ends a part at the best place within the
+// last eighth of the part's maximum length.
 //
 // The cost of Layout depends only on the text after o.From.
 func Layout(src string, o Options) []Part {

@@ -144,7 +144,7 @@ func (w *writer) block(f format) int {
 			w.out = append(w.out, prefix...)
 			ticks = 0
 		case '`':
-			if ticks == 2 { // three backticks would begin a code block
+			if ticks == 2 { // three backticks would end the code block
 				w.out = append(w.out, Joiner...)
 				ticks = 0
 			}
