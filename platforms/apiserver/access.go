@@ -51,9 +51,9 @@ func (s *Server) personOf(c *client) chat.Person {
 }
 
 // authenticate returns the client whose key the request contains. If the server has no keys, authenticate refuses
-// requests from web pages, except those of allowed origins. Without this check, any web page in a browser on this
-// machine could use the server, because a page can send requests to a loopback address, even under the page's own host
-// name.
+// requests from web pages, except those of allowed origins. If a server without keys accepted requests from all web
+// pages, any page in a browser on this machine could use the server, because a page can send requests to a loopback
+// address, even under the page's own host name.
 func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	if len(s.clients) == 0 {
 		if !isLocal(r.Host) || r.Header.Get("Origin") != "" && !s.allowsOrigin(r.Header.Get("Origin")) ||

@@ -127,8 +127,8 @@ func (h *testGateway) stopInOrder() {
 	h.cancel = nil
 }
 
-// kill ends the process as SIGKILL does: the process stores nothing more, and its running calls break off. After that,
-// kill starts the next process of the gateway.
+// kill ends the process as SIGKILL does: the process stores nothing more, and its running calls break off. After the
+// process has ended, kill starts the next process of the gateway.
 func (h *testGateway) kill() {
 	h.Helper()
 	h.stopHard()

@@ -315,8 +315,8 @@ func (s *scene) one(r *running) chat.Inbound {
 }
 
 // wantCommand checks the name and the arguments of a received command. On a platform that has a single command for all
-// of telex's commands, got contains no command name. On such a platform, wantCommand takes the name from the text, as
-// the gateway does. wantCommand does not check the text of the message, which differs between platforms.
+// of telex's commands, got contains no command name. If got contains no command name, wantCommand takes the name from
+// the text, as the gateway does. wantCommand does not check the text of the message, which differs between platforms.
 func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	s.Helper()
 	if got.Command == "" {

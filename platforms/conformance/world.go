@@ -18,8 +18,8 @@ type Factory func(t *testing.T) World
 
 // World is a platform with one bot account, and with people in a private chat and in a group. The stand-in of the
 // platform enforces the platform's rules. The stand-in enforces rate limits only after the case has called Enforce. The
-// other interfaces in this file are for features that only some platforms have. If the adapter promises one of these
-// features, its World must implement the feature's interface.
+// interfaces in this file other than World are for features that only some platforms have. If the adapter promises a
+// feature, its World must implement the interface for this feature.
 type World interface {
 	// Connect returns an adapter of the bot's account that logs to log.
 	Connect(log *slog.Logger, how Connection) Adapter
@@ -132,7 +132,7 @@ type StreamWorld interface {
 	StreamLife() time.Duration
 }
 
-// Asker is a World whose platform has special rules for a question that a person asks with a slash command. On such a
+// Asker is a World whose platform has special rules for a question that a person asks with a slash command. On Asker's
 // platform, the bot must acknowledge a slash command at once, and can answer the command only for a limited time
 // (Discord's interactions, F53).
 type Asker interface {

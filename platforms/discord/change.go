@@ -9,9 +9,9 @@ import (
 )
 
 // handleEdit delivers the new text of an edited message. Discord also sends the event for an edited message after other
-// changes, such as added embeds. If a message was edited before such a change, the event repeats the time of the
-// earlier edit. Because of repeated edit times, handleEdit delivers only the first of the events that have the same
-// edit time. https://docs.discord.com/developers/events/gateway-events#message-update
+// changes, such as added embeds. If a message was edited before embeds were added, the event for the embeds repeats the
+// time of the earlier edit. Because of repeated edit times, handleEdit delivers only the first of the events that have
+// the same edit time. https://docs.discord.com/developers/events/gateway-events#message-update
 func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	if m.Edited == nil || r.backfill.mustHold(m) { // if a backfill runs, it will read the new text
 		return nil

@@ -13,7 +13,8 @@ import (
 )
 
 // defaultRetryAfter is the wait after a 429 response that lacks retry_after. Discord always sends retry_after. A proxy
-// in front of Discord may omit retry_after, and such a proxy blocks calls for longer than Discord does.
+// in front of Discord may omit retry_after, and a proxy that omits retry_after blocks calls for longer than Discord
+// does.
 const defaultRetryAfter = time.Minute
 
 // These constants are Discord's error codes that discordgo does not define.

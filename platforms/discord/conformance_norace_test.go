@@ -9,8 +9,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// TestConformanceInThreads runs the conformance suite for a bot that answers in threads. In this run of the suite, the
-// group is a thread.
+// TestConformanceInThreads runs the conformance suite for a bot that answers in threads. In the run of the suite that
+// TestConformanceInThreads starts, the group is a thread.
 func TestConformanceInThreads(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World {

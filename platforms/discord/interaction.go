@@ -216,8 +216,8 @@ func beganAt(id string, now time.Time) time.Time {
 // begin records that this process is acknowledging an interaction. The caller calls done when the acknowledgement has
 // ended. If the bot acknowledges an interaction twice, Discord refuses the second acknowledgement. begin uses the
 // current time as the start of the interaction, because Discord delivers interactions at once and this machine's clock
-// may be wrong. After a lost connection, Discord may deliver an interaction late. The token of such an interaction
-// expires earlier than the bot assumes, and Discord then refuses the token.
+// may be wrong. After a lost connection, Discord may deliver an interaction late. The token of an interaction that was
+// delivered late expires earlier than the bot assumes, and Discord then refuses the token.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

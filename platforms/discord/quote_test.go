@@ -161,8 +161,8 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// In this test, a person uses the command in a message's context menu to ask about the message. For this command,
-// Discord sends the text of the message even without the privileged intent.
+// In this test, a person uses the command in a message's context menu to ask about the message. For a command in a
+// message's context menu, Discord sends the text of the message even without the privileged intent.
 func TestDecodeAbout(t *testing.T) {
 	t.Parallel()
 	const data = `{"id":"500","application_id":"111","token":"tok","type":2,"channel_id":"600","user":{"id":"200","username":"ann"},

@@ -39,7 +39,7 @@ const (
 // An event counts as handled after accept has returned nil. If an event was not handled, the next Run receives the
 // event again, before newer events. Without a cursor, Run receives only new messages.
 //
-// Run returns ctx's error if ctx ended, and accept's error if accept failed. Any other error of Run is a
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. If receiving failed, Run returns a
 // *chat.SendError: Auth if Discord refuses the token, Rejected if the operator must fix something else, RateLimited if
 // no session may start, or Temporary.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {

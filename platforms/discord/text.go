@@ -8,13 +8,14 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// nameMarks matches codes such as <@123>, which refer to a user, a role or an emoji. Discord's apps show the name of a
-// user, role or emoji in place of such a code. https://docs.discord.com/developers/reference#message-formatting
+// nameMarks matches codes such as <@123>, which refer to a user, a role or an emoji. Discord's apps show the name of
+// the user, role or emoji in place of the code that nameMarks matches.
+// https://docs.discord.com/developers/reference#message-formatting
 var nameMarks = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 
 // readText returns the text of a message without mentions of the bot, and whether the text mentions the bot. The
-// parameter self is the id of the bot's user, and the parameter role is the id of the bot's own role in the guild. Both
-// parameters may be empty.
+// parameter self is the id of the bot's user, and the parameter role is the id of the bot's own role in the guild. The
+// parameters self and role may be empty.
 func (m *incoming) readText(self, role string) (string, bool) {
 	text, end, mentioned := m.Content, 0, false
 	var kept receiving.Words

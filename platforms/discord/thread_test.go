@@ -66,8 +66,8 @@ func TestThreadIsMade(t *testing.T) {
 	})
 }
 
-// In this test, the process that received the question has ended. Another process must create the thread, and a third
-// process must use the existing thread.
+// In this test, the process that received the question has ended. A process other than the receiver of the question
+// must create the thread, and a third process must use the existing thread.
 func TestThreadIsMadeByAnother(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		_, r, in := threaded(t, w, "why?")

@@ -7,8 +7,7 @@ import (
 )
 
 // The bot never edits a notification (F56). After each case, world.neverEdits checks that no notification had a cursor
-// or got another text. Only one case may give a notification another text. This case repeats a create call with a new
-// text.
+// or got another text. Only the case that repeats a create call with a new text may give a notification another text.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t) })

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxFrame is the maximum size of a frame in bytes. The bot skips frames that are larger than maxFrame. Such frames
-	// occur, because an attribute may contain a picture.
+	// maxFrame is the maximum size of a frame in bytes. The bot skips frames that are larger than maxFrame. Frames larger
+	// than maxFrame occur, because an attribute may contain a picture.
 	maxFrame = 1 << 20
 	// handshakeTimeout limits the time from dialing to the subscription.
 	handshakeTimeout = 30 * time.Second

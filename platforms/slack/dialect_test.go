@@ -200,7 +200,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 }
 
 // unlinked removes the link style from simple URLs, because the dialect writes no markup for a link whose URL is
-// simple. Slack turns such a URL into a link by itself.
+// simple. Slack turns a simple URL into a link by itself.
 func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
 	for i, g := range glyphs {
 		if simple.MatchString(g.URL) {

@@ -91,8 +91,8 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 			}
 		}
 
-		// In this part of the test, Slack ends a stream by itself. The edit that repairs the message of such a stream must
-		// also store the idempotency key in the message.
+		// In this part of the test, Slack ends a stream by itself. The edit that repairs the message of a stream that Slack
+		// ended must also store the idempotency key in the message.
 		if ref, err = bot.Start(t.Context(), to, answer("broken")); err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 }
 
 // In this test, the model writes for longer than Slack keeps a stream open, or is silent for minutes before its answer
-// ends. In both cases, the message must show the whole text and never look broken (F48).
+// ends. After a long stream and after a long silence, the message must show the whole text and never look broken (F48).
 func TestLongStreamWithSilentTail(t *testing.T) {
 	for name, c := range map[string]conformance.Talker{
 		"silent at the end": {Text: words(240), Pause: time.Second, Tail: 2 * time.Minute},

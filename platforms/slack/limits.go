@@ -16,8 +16,9 @@ const (
 	// plainLimit is the maximum length of the notification text that an update contains in addition to its blocks.
 	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
 	plainLimit = 4000
-	// totalLimit is the maximum length of a message's text and blocks together. Slack refuses more than about 13,200
-	// code units, although its documentation does not say so. https://github.com/slackapi/bolt-js/issues/2509
+	// totalLimit is the maximum length of a message's text and blocks together. Slack refuses more than about 13,200 code
+	// units, although Slack's documentation does not mention a limit for text and blocks together.
+	// https://github.com/slackapi/bolt-js/issues/2509
 	totalLimit = 13_000
 
 	// maxActions is the maximum number of buttons in a row, and maxLabel the maximum length of a button's label.

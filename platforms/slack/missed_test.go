@@ -374,8 +374,8 @@ func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// In this test, the bot may no longer read a chat. The bot must log no warning about the chat, because it can't answer
-// in such a chat either.
+// In this test, the bot may no longer read a chat. The bot must log no warning about the unreadable chat, because the
+// bot can't answer in an unreadable chat either.
 func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)

@@ -23,8 +23,9 @@ const (
 )
 
 // Send sends a new message to the thread or channel of to. The message's metadata contains the hash of the message's
-// idempotency key. With this hash, [Bot.Find] finds the message after an Uncertain error. Slack has no replies to
-// single messages, so Send ignores m.ReplyTo. Instead of a reply, the thread shows which message the bot answers.
+// idempotency key. With the hash of the idempotency key, [Bot.Find] finds the message after an Uncertain error. Slack
+// has no replies to single messages, so Send ignores m.ReplyTo. The thread, instead of a reply, shows which message the
+// bot answers.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := content(methodPost, m)
 	if err != nil {

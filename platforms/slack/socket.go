@@ -18,8 +18,7 @@ import (
 )
 
 // This file implements a client for Socket Mode. docs/adr/0015-what-slack-go-does.md explains why telex does not use
-// the library's client.
-// https://docs.slack.dev/apis/events-api/using-socket-mode
+// the client of the library slack-go. https://docs.slack.dev/apis/events-api/using-socket-mode
 
 const methodOpen = "apps.connections.open"
 

@@ -53,8 +53,9 @@ func (s *sticker) mediaType() string {
 	return "image/webp"
 }
 
-// extension returns the file extension for a media type that Telegram's apps send without a file name. The name of such
-// a file needs an extension, because transcription services choose their decoder by the extension.
+// extension returns the file extension for a media type that Telegram's apps send without a file name. The name of a
+// file that Telegram's apps sent without a name needs an extension, because transcription services choose their decoder
+// by the extension.
 func extension(mediaType string) string {
 	switch strings.ToLower(mediaType) {
 	case "image/jpeg":

@@ -71,7 +71,7 @@ func isRich(spans []markup.Span) bool {
 }
 
 // Render returns a piece of an answer as a text and its entities. In groups, Render formats mentions as code, because
-// Telegram notifies nobody of a mention in code. Render does not change the text of such a mention.
+// Telegram notifies nobody of a mention in code. Render does not change the text of a mention that it formats as code.
 func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)

@@ -17,8 +17,8 @@ const (
 	maxName   = 512 // two names of 64 characters each, or the title of a chat
 )
 
-// lenient decodes a part of a message that may have an unexpected form. Because of lenient, an unexpected form of one
-// part does not prevent the decoding of the whole message.
+// lenient decodes a part of a message that may have an unexpected form. With lenient, an unexpected form of one part
+// does not prevent the decoding of the whole message.
 type lenient[T any] struct {
 	present bool
 	value   T

@@ -105,7 +105,8 @@ func TestEncoding(t *testing.T) {
 		"": "sendChatAction", "chat_id": "-100200300", "message_thread_id": "12", "action": "typing",
 	})
 
-	// In this call, ReplyTo is not the id of a message. The bot must send the message, but not as a reply.
+	// In the following call of Send, ReplyTo is not the id of a message. The bot must send the message, but not as a
+	// reply.
 	if _, err := b.Send(ctx, private, chat.Outgoing{Text: "x", ReplyTo: "q3"}); err != nil {
 		t.Error(err)
 	}
@@ -151,8 +152,8 @@ func TestAtMostHundredEntities(t *testing.T) {
 	}
 }
 
-// If Telegram reports success but returns no message id, Send must succeed. The bot can't edit such a message later
-// (F57).
+// If Telegram reports success but returns no message id, Send must succeed. The bot can't edit a message without an id
+// later (F57).
 func TestSuccessWithoutID(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"ok":true,"result":true}`, `{"ok":true}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":null}`} {

@@ -84,8 +84,8 @@ func TestTopicIsAConversation(t *testing.T) {
 	})
 }
 
-// In a supergroup without topics, a reply has a thread id although it is not in a topic. The bot must treat such a
-// reply as a part of the conversation of the whole group.
+// In a supergroup without topics, a reply has a thread id although it is not in a topic. The bot must treat a reply
+// with a thread id as a part of the conversation of the whole group if the group has no topics.
 func TestReplyThreadIsNotAConversation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		receipt, err := bot.Send(t.Context(), w.Group(), chat.Outgoing{Text: "mine"})
@@ -299,7 +299,7 @@ func TestFetchFromPlatform(t *testing.T) {
 }
 
 // If an admin has never written to the bot, the bot can't set a menu for this admin. SetCommands must report no error
-// for such an admin, and must set the menu of the other admins.
+// for an admin who has never written to the bot, and must set the menu of the other admins.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)
