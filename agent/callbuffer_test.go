@@ -38,7 +38,7 @@ func TestCallBufferJoinsFragments(t *testing.T) {
 		if form == "index" || form == "repeated" { // fragments of calls can be mixed only if they have an index or an id
 			for left := len(fragments); left > 0; {
 				i := rapid.IntRange(0, n-1).Draw(t, "next")
-				// Calls begin in order. After the first fragment of each call, the other fragments of all calls come in any order.
+				// The first fragments of the calls come in the order of the calls. All other fragments may come in any order.
 				for j := range i {
 					if len(fragments[j]) > 0 && fragments[j][0].Name != "" && last[j].Name == "" {
 						i = j

@@ -193,7 +193,8 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
-// If a call fails, the log says so. The tool's own error text may quote a person, so it goes only to the model.
+// If a call of a tool fails, the log reports the failure. The tool's own error text may quote a person, so it goes only to the
+// model.
 func TestLogContainsNoToolOutput(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{

@@ -1,7 +1,7 @@
 package agent
 
-// Event is an event of a running turn: Text, Reasoning, Tool, Call or Reset. The end of a turn is Run's return value,
-// never an event.
+// Event is an event of a running turn, of the type Text, Reasoning, Tool, Call or Reset. The end of a turn is Run's return
+// value, never an event.
 type Event interface{ event() }
 
 // Text is a piece of the reply, to be appended to the earlier pieces.

@@ -74,8 +74,8 @@ func (l *modelFacts) refuses(what string) bool {
 }
 
 // learn records that the provider refused a part and accepted the request without that part. learn reports whether the refusal
-// is new. If the provider has accepted other images or files before, it refused only the images or files of this request. In
-// this case, learn records nothing.
+// is new. If the provider has accepted other images or files before, it refused only the images or files of this request. If
+// so, learn records nothing, because the provider does not refuse all images or files.
 func (l *modelFacts) learn(what string) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

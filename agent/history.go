@@ -71,7 +71,7 @@ func (r *run) appendHistory(messages ...Message) {
 // CallOutcome says how a tool call ended.
 type CallOutcome uint8
 
-// The outcomes of a tool call.
+// These constants are the possible outcomes of a tool call.
 const (
 	CallDone CallOutcome = iota
 	CallFailed

@@ -89,7 +89,7 @@ const (
 // ErrorKind classifies ModelErrors by what the caller can do about them.
 type ErrorKind string
 
-// The kinds of a ModelError.
+// These constants are the kinds of a ModelError.
 const (
 	Retryable     ErrorKind = "retryable"      // the provider is unreachable or overloaded, or sent 5xx: the same request may succeed later
 	RateLimited   ErrorKind = "rate_limited"   // the same request may succeed after RetryAfter

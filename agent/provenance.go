@@ -7,7 +7,7 @@ import "slices"
 // storing of a fact.
 type Origin string
 
-// The origins of a text. An empty or unknown value means outside content of an unknown kind.
+// These constants are the possible origins of a text. An empty or unknown value means outside content of an unknown kind.
 const (
 	OriginTyped   Origin = "typed"   // a person typed it: Source.Person says who
 	OriginProgram Origin = "program" // telex itself wrote it, such as the answer of a built-in tool that reads no outside content

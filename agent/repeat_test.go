@@ -95,7 +95,7 @@ func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
 	}
 	cut := answer{deltas: texts("He"), err: &ModelError{Kind: Broken, Err: errors.New("cut")}}
 	empty := status(Broken, 200)
-	lost := status(Retryable, 0) // the connection is lost before the response's header
+	lost := status(Retryable, 0) // the error of a connection that is lost before the response's header
 	refused := answer{err: &ModelError{Kind: Retryable, NotSent: true, Err: errors.New("connection refused")}}
 	busy := status(Retryable, 503)
 	for _, tt := range []struct {

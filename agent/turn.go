@@ -140,7 +140,7 @@ type ModelUsage struct {
 	EstimatedCompletion       int // as in Result
 }
 
-// Compaction says that a summary replaces the beginning of a conversation: Turn.Summary, and the first messages of
+// Compaction says that a summary replaces the beginning of a conversation, namely Turn.Summary and the first messages of
 // Turn.Messages. Messages is the number of messages in Turn.Messages that the summary replaces. The next turn needs only
 // Summary and the later messages.
 type Compaction struct {

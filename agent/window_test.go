@@ -114,8 +114,8 @@ func newNarrow(t *testing.T, n *narrow, o Options) *Agent {
 	return a
 }
 
-// A conversation has 500 turns and a small window. The provider may count more or fewer tokens than telex estimates. No turn
-// must fail. The last request must still contain the fact that the model was asked to remember in the third turn.
+// A conversation has 500 turns and a small window. The provider may count more or fewer tokens than telex estimates. None of
+// the 500 turns may fail. The last request must still contain the fact that the model was asked to remember in the third turn.
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
 	for _, factor := range []float64{0.6, 0.8, 1, 1.3, 1.8} {
@@ -154,8 +154,8 @@ func TestLongConversation(t *testing.T) {
 	}
 }
 
-// The history is random. The request of a turn must fit into the window and contain the question. The caller's messages must
-// stay unchanged.
+// The test gives a turn a random history. The request of a turn must fit into the window and contain the question. The caller's
+// messages must stay unchanged.
 func TestAnyConversationFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

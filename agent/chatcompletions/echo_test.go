@@ -109,7 +109,7 @@ func TestDetails(t *testing.T) {
 }
 
 // Long reasoning arrives in many small pieces. Joining the pieces must not copy the whole reasoning for each piece.
-func TestReasoningInManyPieces(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts what others allocate too.
+func TestReasoningInManyPieces(t *testing.T) { //nolint:paralleltest // AllocsPerRun also counts parallel tests.
 	var d details
 	const n = 60_000
 	allocs := testing.AllocsPerRun(1, func() {

@@ -71,7 +71,7 @@ func withTools(t *testing.T, tools toolbox, f func(*testing.T, *agent.Agent, *op
 }
 
 // The stand-in refuses the same histories as OpenAI: a call with no result or with two results, an invalid name, invalid
-// arguments. The agent must send no such history.
+// arguments. The agent must never send a history that OpenAI would refuse.
 func TestStandinTools(t *testing.T) {
 	const two = "call: clock {}\ncall: switch {\"lamp\":\"desk\"}\nLet me see."
 	const want = "Let me see.\n\nThe tools answered:\n\n- clock: noon\n- switch: switched {\"lamp\":\"desk\"}"

@@ -102,8 +102,8 @@ func (t *contentParts) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// picture reports whether every model with image input accepts the media type
-// (https://platform.openai.com/docs/guides/images-vision: PNG, JPEG, WEBP, GIF).
+// picture reports whether every model with image input accepts the media type. OpenAI accepts only PNG, JPEG, WEBP and GIF
+// (https://platform.openai.com/docs/guides/images-vision).
 func picture(mediaType string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "image/gif"}, mediaType)
 }

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperSupported says that a keeper can run here: Linux has subreapers.
+// keeperSupported says that a keeper can run on this system, because Linux has subreapers.
 const keeperSupported = true
 
 // Exit codes of a keeper whose server did not run or was killed, as in shells.

@@ -16,8 +16,8 @@ import (
 	"telex/agent"
 )
 
-// These are servers of other authors, from npm. `make test-mcp` runs them. Their versions are fixed, so if a test fails, the
-// cause is a change in telex.
+// These are MCP servers of other authors, from npm. `make test-mcp` tests telex's client with them. Their versions are fixed,
+// so if a test fails, the cause is a change in telex.
 const (
 	npmEverything = "@modelcontextprotocol/server-everything@2026.8.31"
 	npmFilesystem = "@modelcontextprotocol/server-filesystem@2026.8.31"

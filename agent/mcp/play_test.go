@@ -226,7 +226,8 @@ func runs(t *testing.T, c *Client, log *said) *said {
 	return log
 }
 
-// until waits until a condition holds, for example because of another process. After 90 seconds, until fails the test.
+// until waits until a condition holds, for example because of another process. If the condition does not hold after 90 seconds,
+// the test fails.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(90 * time.Second); !is(); {

@@ -244,7 +244,7 @@ func TestStubbornChildIsKilled(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs. A zombie process does not count.
+// alive reports whether a process runs. A zombie process does not count as running.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -10,8 +10,8 @@ import (
 	"telex/agent"
 )
 
-// noImages matches errors of models that accept no images. llama.cpp sends its error with status 500
-// (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
+// noImages matches errors of models that accept no images. llama.cpp sends the error "image input is not supported" with status
+// 500 (https://github.com/ggml-org/llama.cpp, tools/server).
 var noImages = regexp.MustCompile(`(?i)\bimages?\b.{0,40}\bnot supported`)
 
 // noTools matches the errors with which servers say that a model supports no tools:
@@ -58,11 +58,11 @@ var windowIn = regexp.MustCompile(`(?i)maximum context length (?:is|of) ([\d,]+)
 	`context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)|maximum number of tokens allowed \(([\d,]+)\)|configured limit of ([\d,]+)|` +
 	`max_new_tokens\W* must be <= ([\d,]+)|([\d,]+) maximum context length`)
 
-// tooLarge matches the error about a single request that exceeds the account's token limit per minute. Retries of a request
-// of this size are useless, and the limit says nothing about the model's context window
-// (https://github.com/continuedev/continue/issues/10218: Groq, a 413; https://github.com/vanna-ai/vanna-flask/issues/11:
-// OpenAI, a 429). tooLarge does not match a message that says how much of the limit is already used, because in that case
-// waiting helps.
+// tooLarge matches the error about a single request that exceeds the account's token limit per minute. Retries of a request of
+// this size are useless, and the limit says nothing about the model's context window. Groq sends this error with status 413
+// (https://github.com/continuedev/continue/issues/10218), OpenAI with status 429
+// (https://github.com/vanna-ai/vanna-flask/issues/11). tooLarge does not match a message that says how much of the limit is
+// already used, because in that case waiting helps.
 var tooLarge = regexp.MustCompile(`(?i)(?:tokens per min(?:ute)?|\bTPM\b).{0,40}\blimit:? ([\d,]+), requested:? ([\d,]+)`)
 
 // noCredit matches errors about an account without money, with any HTTP status (xAI: a 429 or a 403,
@@ -71,8 +71,8 @@ var tooLarge = regexp.MustCompile(`(?i)(?:tokens per min(?:ute)?|\bTPM\b).{0,40}
 var noCredit = regexp.MustCompile(`(?i)used all available credits|(insufficient|not enough|out of|doesn't have any) credits?|` +
 	`credit balance is too low|monthly spending limit|key limit exceeded|insufficient (balance|funds)`)
 
-// moderation matches errors about a request that was stopped for its content (OpenRouter: "Your chosen model requires
-// moderation and your input was flagged", https://openrouter.ai/docs/errors; xAI: "Content violates usage guidelines").
+// moderation matches errors about a request that was stopped for its content, such as "Your chosen model requires moderation
+// and your input was flagged" (OpenRouter, https://openrouter.ai/docs/errors) and "Content violates usage guidelines" (xAI).
 var moderation = regexp.MustCompile(`(?i)moderation|(content|prompt|input|request|message) (violates|(was|were|has been|is) (blocked|flagged))|` +
 	`violates? .{0,20}(usage guidelines|(usage|content) polic)|content (filter|policy)|prompt injection`)
 

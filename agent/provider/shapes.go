@@ -23,7 +23,7 @@ const refusalHolds = 10 * time.Minute
 // requests leave out something that the provider refuses. The first two bits have the same meaning for every API.
 type Shape uint16
 
-// The bits that every API uses. An API's own bits begin at FirstOwn.
+// These constants are the bits that every API uses. An API's own bits begin at FirstOwn.
 const (
 	NoStreaming   Shape = 1 << iota
 	NoTemperature       // reasoning models accept only their default temperature

@@ -80,7 +80,8 @@ func (l *output) add(o outputItem, index int) *item {
 }
 
 // nth returns the n-th item of a type, from 0, or nil if there are fewer. The event at the end of an answer lists all items.
-// nth finds these items by their order, which is the same as in the earlier events. Their ids are sometimes different.
+// nth finds the listed items by their order, which is the same as in the earlier events, because their ids are sometimes
+// different.
 func (l *output) nth(kind string, n int) *item {
 	for _, it := range l.items {
 		if it.Type != kind {

@@ -130,7 +130,8 @@ func (c clock) location(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("unknown time zone %q; use an IANA name such as Europe/Berlin, or an offset such as +02:00", name)
 }
 
-// canonicalName returns a zone's name as the time zone database writes it: "america/new york" becomes America/New_York.
+// canonicalName returns a zone's name as the time zone database writes it. For example, "america/new york" becomes
+// America/New_York.
 func canonicalName(name string) string {
 	b := []byte(strings.ToLower(strings.ReplaceAll(name, " ", "_")))
 	for i := range b {

@@ -33,7 +33,7 @@ const (
 // ErrTooLong says that the audio is larger than MaxAudio.
 var ErrTooLong = errors.New("the audio is too large to be transcribed")
 
-// Options configure a Client: BaseURL, APIKey, Model, Transport and Log.
+// Options configure a Client with the fields BaseURL, APIKey, Model, Transport and Log.
 type Options = provider.Options
 
 // Client sends requests to one transcription API. Client is safe for concurrent use.
