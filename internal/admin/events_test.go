@@ -65,8 +65,8 @@ func serveAdmin(t *testing.T, s *Server) string {
 	return h.URL
 }
 
-// The first event of a stream contains all parts of the page. A later event contains only the parts that have changed.
-// The server does not end the stream when the time limits of a normal request have passed.
+// The first event of a stream must contain all parts of the page. A later event must contain only the parts that have
+// changed. The server must not end the stream when the time limits of a normal request have passed.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -103,8 +103,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// While the maximum number of pages is open, /healthz still responds. When the cookie of a page expires, the server
-// ends the stream of the page.
+// While the maximum number of pages is open, /healthz must still respond. When the cookie of a page expires, the server
+// must end the stream of the page.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	o := options()

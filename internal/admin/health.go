@@ -72,7 +72,7 @@ func (c *checks) check(ctx context.Context) error {
 }
 
 // health answers /healthz: it reports whether a part of the daemon hangs. The systemd watchdog depends on the same
-// check.
+// check as /healthz.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	err := s.checks.check(r.Context())
 	switch {

@@ -82,7 +82,7 @@ func (s *Server) Abandon() { _ = s.listener.Close() } // an error of Close has n
 // Address returns the address on which the server listens after Open.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx is canceled. Then Serve stops listening.
+// Serve answers requests until ctx is canceled. When ctx is canceled, Serve stops listening.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

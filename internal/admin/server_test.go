@@ -134,8 +134,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// No token is configured, and a web page lets its host name point to this machine (DNS rebinding). The web page gets
-// no data.
+// No token is configured, and a web page lets its host name point to this machine (DNS rebinding). The web page must
+// get no data.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	s := server(t, options())
@@ -168,8 +168,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Anybody may request a health check, and each check writes to the disk. Even many requests cause at most one check
-// per second.
+// Anybody may request a health check, and each check writes to the disk. Even many requests for health checks must
+// cause at most one check per second.
 func TestChecksAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestChecksAreShared(t *testing.T) {
 	})
 }
 
-// Serve answers requests until its context ends, even while a client does not read its response.
+// Serve must answer requests until its context ends, even while a client does not read its response.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	o := options()

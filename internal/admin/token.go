@@ -73,8 +73,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// isLocalName reports whether a Host header is an IP address or localhost. Nobody can let such a name point to another
-// machine.
+// isLocalName reports whether a Host header is an IP address or localhost. Nobody can let an IP address or localhost
+// point to another machine.
 func isLocalName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
