@@ -33,8 +33,8 @@ type Admitted struct {
 	At     time.Time `json:"at"`
 }
 
-// Deletion says what to delete: the session of a conversation, or the data of a person. Exactly one of the fields is
-// set.
+// Deletion says what to delete: the session of a conversation, or the data of a person. Exactly one of the fields of a
+// Deletion is set.
 type Deletion struct {
 	Conversation string `json:"conversation,omitempty"`
 	Person       string `json:"person,omitempty"`

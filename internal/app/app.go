@@ -64,7 +64,7 @@ type Options struct {
 	Replicas  gateway.Replicas  // the same store as Store, if other processes use it too
 	Keeper    []string          // command line of a process that calls KeepServer; empty: MCP servers run without such a process
 	Version   string            // version of the release; empty: the version in the build information
-	Terminal  *terminal.Hub     // for conversations in terminals; nil: there are none, and a platform must be configured
+	Terminal  *terminal.Hub     // connects terminals; nil: there are no terminals, and a platform must be configured
 	Level     *LogLevel         // level of Log; nil: a reload does not change it
 	// Load reads the configuration file again for a reload. If Load is nil, reloads are impossible.
 	Load func() (*config.Config, error)
@@ -328,8 +328,8 @@ func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	}
 }
 
-// If no pipeline is configured, the model answers alone, and pipeline returns nil. If none is configured, the model answers
-// alone, and pipeline returns nil.
+// pipeline returns the nodes of the configured pipeline. If no pipeline is configured, the model answers alone, and
+// pipeline returns nil.
 func pipeline(nodes []config.PipelineNode) []agent.Node {
 	var out []agent.Node
 	for _, n := range nodes {

@@ -28,7 +28,8 @@ type build struct {
 	modified bool   // the sources differed from the commit
 }
 
-// buildOf combines release and info. If info is nil, buildOf uses the build information of this binary.
+// buildOf combines release with the build information info. If info is nil, buildOf uses the build information of this
+// binary.
 func buildOf(release string, info *debug.BuildInfo) build {
 	release, about, _ := strings.Cut(release, ",")
 	if commit, date, ok := strings.Cut(about, ","); ok && commit != "" {

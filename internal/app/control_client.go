@@ -20,7 +20,7 @@ import (
 )
 
 // operate calls the function use with an implementation of operations. If a daemon uses the store, the daemon executes the
-// operations. Otherwise this process opens the store and executes the operations.
+// operations. If no daemon uses the store, this process opens the store and executes the operations.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {

@@ -31,7 +31,7 @@ const (
 
 // stateDir returns the state directory for an operator's command. If the environment names no directory and the
 // operator's home contains no store, stateDir looks into the directory of the systemd service. If this directory
-// contains a store, stateDir returns it. So "sudo telex" finds the store of the service.
+// contains a store, stateDir returns it. So the command "sudo telex" finds the store of the service.
 func stateDir(env config.Env) (string, error) {
 	dir, err := store.Dir(env.Value)
 	if namesState(env) {
@@ -132,8 +132,8 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// First create the socket in a new directory that only the directory's owner can enter. So no other user can open the socket
-	// before its mode is set.
+	// First create the socket in a new directory that only the directory's owner can enter. Because of this directory, no other
+	// user can open the socket before the socket's mode is set.
 	tempDir := path + ".new"
 	if err := errors.Join(os.RemoveAll(tempDir), os.Mkdir(tempDir, 0o700)); err != nil {
 		return nil, err

@@ -400,7 +400,7 @@ func TestLayoutTableNamesEachPackageOnce(t *testing.T) {
 	}
 }
 
-// docs/architecture.md must list the same imports as importTable. The package docs has no row in that document,
+// docs/architecture.md must list the same imports as importTable. The package docs has no row in docs/architecture.md,
 // because it contains no code.
 func TestLayoutIsDrawn(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ type Output struct {
 	JSON             bool
 }
 
-// The method json writes v as JSON. json escapes control characters, so that a terminal can show the output safely.
+// json writes v as JSON. json escapes control characters, so that a terminal can show the output safely.
 func (o Output) json(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

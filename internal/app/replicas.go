@@ -18,7 +18,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// Several daemons, on one machine or on several machines, may share a database. Each of these daemons is a replica.
+// Several daemons, on one machine or on several machines, may share a database. Each daemon that shares the database is
+// a replica.
 
 // Replicas is a daemon's view of all daemons that share its store.
 type Replicas struct {

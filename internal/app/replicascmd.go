@@ -64,7 +64,7 @@ func writeReplicas(o Output, r Replicas) error {
 			receives = strings.Join(one.Receives, ", ")
 		}
 		rows = append(rows, []string{
-			strconv.FormatInt(one.ID, 10), one.Name, one.Version, one.Since.Local().Format(time.DateTime), //nolint:gosmopolitan // shown at this machine
+			strconv.FormatInt(one.ID, 10), one.Name, one.Version, one.Since.Local().Format(time.DateTime), //nolint:gosmopolitan // shown in local time
 			fmt.Sprintf("%.1fs", one.Lag), strconv.Itoa(one.Chats), receives, strings.Join(r.remarks(one), ", "),
 		})
 	}

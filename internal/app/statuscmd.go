@@ -160,7 +160,7 @@ func writeStatus(o Output, s DaemonStatus, now time.Time) error {
 	for _, e := range s.Endpoints {
 		since := "-"
 		if e.Since != nil {
-			since = e.Since.Local().Format(time.DateTime) //nolint:gosmopolitan // shown at this machine
+			since = e.Since.Local().Format(time.DateTime) //nolint:gosmopolitan // shown in local time
 		}
 		rows = append(rows, []string{e.Name, e.Network, e.State, since, strconv.Itoa(e.Waiting), e.Error})
 	}

@@ -171,7 +171,7 @@ const reconnectPause = 2 * time.Second
 
 // openDatabase opens a store in a PostgreSQL database. If daemon is true, openDatabase waits until the database can be reached.
 // The watchdog does not check the database connection. If the database can't be reached, restarting the daemon would not help.
-// A watchdog is not needed either, because each call to the database has a time limit.
+// Calls to the database need no watchdog either, because each of these calls has a time limit.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")
