@@ -23,7 +23,7 @@ import (
 	"telex/internal/outside"
 )
 
-// errMissed means that a figure has exceeded its limit. run returns it only with -assert.
+// errMissed means that a figure has exceeded its limit. run returns errMissed only with the flag -assert.
 var errMissed = errors.New("a bar was missed")
 
 func main() {
@@ -91,7 +91,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// runAll runs the scenarios, at most together at a time, and returns their results in order.
+// runAll runs the scenarios, and returns their results in order. The parameter together is the maximum number of
+// scenarios that run at the same time.
 func runAll(ctx context.Context, list []scenario, binary string, together int, out io.Writer) ([]result, error) {
 	var printing sync.Mutex
 	results := make([][]result, len(list))

@@ -17,7 +17,7 @@ const cursor = " ▌"
 // written but that is not visible yet.
 const sampleEvery = 20 * time.Millisecond
 
-// sight describes what a person sees of an answer from a certain time on, in all messages together. The field at is this time.
+// sight describes what a person sees of an answer from the time in the field at on, in all messages together.
 type sight struct {
 	at     time.Time
 	bytes  int  // length of the visible beginning of the answer, in bytes
@@ -51,7 +51,7 @@ func sights(history []telegram.Message, a answer) []sight {
 	return list
 }
 
-// look returns what a person saw of the answer at the time at.
+// look returns what a person saw of the answer at the given time.
 func look(history []telegram.Message, a answer, at time.Time) sight {
 	s := sight{at: at}
 	var seen strings.Builder

@@ -16,8 +16,8 @@ import (
 // modelKey is the API key of the model's stand-in. The key is not a secret.
 const modelKey = "bench"
 
-// firstUser is the first person's id. All ids have five digits. So no id is part of another id, and no question contains the
-// text of another question.
+// firstUser is the first person's id. All user ids have five digits. So no id is part of another id, and no question
+// contains the text of another question.
 const firstUser = 10_000
 
 // world is the environment of a bot: a platform with its published limits, and a model provider.
