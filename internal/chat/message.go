@@ -58,7 +58,7 @@ type Inbound struct {
 	// them.
 	Quotes []Quote `json:",omitempty"`
 	// Command is the name of the command (Kind Command), in lower case and without a slash. If the bot has only one command on the
-	// platform, Command is empty. In this case, Args begins with the name of a command of telex, or is a question.
+	// platform, Command is empty. If Command is empty, Args begins with the name of a command of telex, or is a question.
 	Command   string
 	Args      string // Kind Command: the text after the command
 	Action    string // Kind Button: the ID of the pressed button's Action

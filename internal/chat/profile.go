@@ -3,7 +3,7 @@ package chat
 import "time"
 
 // Capabilities says what an adapter can do on its platform. If a flag is set, the adapter must implement the optional
-// interface that belongs to it. The gateway checks this once, when it starts.
+// interface that belongs to it. When the gateway starts, it checks that the adapter implements these interfaces.
 type Capabilities struct {
 	Edit      bool
 	Delete    bool
@@ -94,8 +94,8 @@ const (
 //
 // A process that continues the work of another process does not know which calls the other one has made. If one process
 // continues the work of another, the two processes together comply only with the bucket, and not with Count. So in a window of
-// more than five seconds, the two processes may make up to Count+Burst-1 calls. An adapter for a platform that allows n calls
-// in such a window therefore declares a Count of n-Burst+1.
+// more than five seconds, the two processes may make up to Count+Burst-1 calls. If a platform allows n calls in a window of
+// more than five seconds, the adapter therefore declares a Count of n-Burst+1.
 type Limit struct {
 	Scope  Scope
 	Ops    Op

@@ -60,7 +60,7 @@ type Turn struct {
 type Step struct {
 	Kind StepKind
 	Call string // id of the tool call to which the step belongs; empty for StepSaid and StepUsage
-	Body []byte // encoded by the gateway; may be empty
+	Body []byte // content of the step, encoded by the gateway; may be empty
 }
 
 // OnlyUsage reports whether the list contains steps, and all of them are of the kind StepUsage.
@@ -128,10 +128,10 @@ type Decision struct {
 // Growth is what a turn adds to its session in one transaction. If the session was deleted meanwhile, the store adds
 // only the usage.
 type Growth struct {
-	History [][]byte // new entries, in order
+	History [][]byte // new entries of the history, in order
 	Usage   []Usage  // the token usage of the turn, one element for each model
-	// Undecided is usage that the store counts at the end of the turn, but only if no Decision of the turn is stored. A Decision
-	// already contains this usage, so the store would count it twice.
+	// Undecided is usage that the store counts at the end of the turn, but only if no Decision of the turn is stored. If a
+	// Decision is stored, it already contains this usage, so the store would count the usage twice.
 	Undecided  []Usage
 	Compaction *Compaction // nil: the summary does not change
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Several processes may share one store. Each of these processes is a replica.
+// Several processes may share one store. Each process that shares a store is a replica.
 
 // LeaseTime is the time after which a lease ends, by the store's clock, unless its replica renews it. When the lease has ended,
 // other replicas may take over the chats of its replica.
