@@ -8,7 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are the values of access.default. The value says what the bot does if no configured pattern matches a person.
+// These are the values of access.default. The value of access.default says what the bot does if no configured pattern
+// matches a person.
 const (
 	AccessDeny  = "deny"
 	AccessPair  = "pair" // the bot sends the person a pairing code, which an admin can approve

@@ -15,7 +15,7 @@ type Config struct {
 	Access           Access         `yaml:"access"`
 	// Texts contains replacements for the fixed texts that people see, by name. The method CheckTexts reports unknown names.
 	Texts     map[string]string `yaml:"texts"`
-	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
+	Endpoints Endpoints         `yaml:"platforms"` // the endpoints in the order of the file
 	Store     Store             `yaml:"store"`
 	// ShutdownGrace is how long an orderly shutdown may take after the first signal.
 	ShutdownGrace time.Duration `yaml:"shutdown_grace"`

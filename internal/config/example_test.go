@@ -55,8 +55,8 @@ func TestExampleStatesDefaults(t *testing.T) {
 	}
 }
 
-// The test removes the # before every setting in the example configuration. When the test parses the result, the only allowed
-// errors are those that say "not built yet". The example must contain every key of the schema.
+// The test removes the # before every setting in the example configuration. When the test parses the changed example, the
+// only allowed errors are those that say "not built yet". The example must contain every key of the schema.
 func TestExampleKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)

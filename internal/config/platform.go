@@ -205,7 +205,7 @@ func (c *Config) Listens() (list []Listen) {
 		}
 	}
 	if c.Admin.Listen != "" {
-		// The default address is optional: the bot must also run if another program, such as a second daemon, already
+		// The default admin address is optional: the bot must also run if another program, such as a second daemon, already
 		// uses it.
 		list = append(list, Listen{Key: adminListen, Address: c.Admin.Listen, Optional: !c.isSet(adminListen)})
 	}

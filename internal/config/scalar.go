@@ -183,7 +183,8 @@ func (d *decoder) storeSecret(path string, n *yaml.Node, v reflect.Value, text s
 	v.Set(reflect.ValueOf(NewSecret(text)))
 }
 
-// If the value at path is an HTTP header, headerName returns the header's name. Otherwise headerName returns false.
+// If the value at path is an HTTP header, headerName returns the header's name. If the value at path is not an HTTP
+// header, headerName returns false.
 func headerName(path string) (string, bool) {
 	before, name, ok := strings.Cut(path, ".headers.")
 	return name, ok && before != ""

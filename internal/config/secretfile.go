@@ -16,8 +16,8 @@ import (
 const maxSecretFile = 1 << 16
 
 // secretFile reads the file that the key <key>_file names, and returns its text without the line break at the end. If
-// systemd passes credentials, a relative path refers to a credential. Otherwise a relative path refers to a file
-// beside the configuration file, or in the folder secrets beside it.
+// systemd passes credentials, a relative path refers to a credential. If systemd passes no credentials, a relative path
+// refers to a file beside the configuration file, or in the folder secrets beside it.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {

@@ -6,7 +6,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are the values of streaming.transport. The value says in which way the platform shows a growing reply.
+// These are the values of streaming.transport. The value of streaming.transport says in which way the platform shows a
+// growing reply.
 const (
 	TransportEdit   = "edit"   // the bot sends a message and edits it
 	TransportDraft  = "draft"  // Telegram's drafts; only in private chats
@@ -14,22 +15,23 @@ const (
 	TransportOff    = "off"    // people see the reply only when it is complete
 )
 
-// These are the values of streaming.tool_progress. The value says how a growing reply shows the tools that are
-// running.
+// These are the values of streaming.tool_progress. The value of streaming.tool_progress says how a growing reply shows
+// the tools that are running.
 const (
 	ToolProgressOff    = "off"
 	ToolProgressInline = "inline" // the growing reply shows the running tools in lines below its text
 )
 
-// These are the values of streaming.stop_button. The value says when a growing reply has a stop button.
+// These are the values of streaming.stop_button. The value of streaming.stop_button says when a growing reply has a
+// stop button.
 const (
 	StopButtonAuto = "auto" // only in chats where people can't type commands, and below drafts
 	StopButtonOn   = "on"
 	StopButtonOff  = "off"
 )
 
-// These are the values of streaming.link_previews. The value says for which URLs the platform may show a preview below
-// a message.
+// These are the values of streaming.link_previews. The value of streaming.link_previews says for which URLs the
+// platform may show a preview below a message.
 const (
 	LinkPreviewsOff   = "off"
 	LinkPreviewsAsked = "asked" // only for URLs that the asker typed

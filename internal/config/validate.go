@@ -196,8 +196,8 @@ func (d *decoder) validateCursor(path, cursor string) {
 const urlHint = "write it as https://host/path"
 
 // parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors that parseURL reports don't
-// quote the URL, because it may contain a password. The errors tell the operator to set a password with the key that
-// the argument key names, not in the URL.
+// quote the URL, because it may contain a password. These errors tell the operator to set the password not in the URL,
+// but with the configuration key in the parameter key.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
