@@ -28,8 +28,8 @@ func (d *demo) newColumns() []*column {
 // fragment is a changing part of the page.
 type fragment struct {
 	ID string `json:"id"`
-	// In is the id of the HTML list that contains this fragment. After is the id of the fragment before this one in that
-	// list. After is empty for the first fragment.
+	// In is the id of the HTML list that contains this fragment. After is the id of the fragment before this one in the
+	// same list. After is empty for the first fragment.
 	In    string `json:"in,omitempty"`
 	After string `json:"after,omitempty"`
 	HTML  string `json:"html"`

@@ -359,7 +359,7 @@ func later(now, until time.Time, lasts time.Duration) time.Time {
 	return now.Add(lasts)
 }
 
-// file serves a file that somebody sent. Browsers show pictures and download other files.
+// file serves a file that somebody sent. The response makes browsers show pictures and download other files.
 func (p *page) file(w http.ResponseWriter, r *http.Request) {
 	c, err := p.column(r)
 	if err != nil {
