@@ -41,7 +41,7 @@ func (l *life) left(ctx context.Context) left {
 }
 
 // storedWithin is the maximum time that a daemon on a busy machine needs to store the result of a call. If the daemon
-// was killed within this time, its store may lack the result.
+// was killed sooner than this after a call, its store may lack the result of the call.
 const storedWithin = 300 * time.Millisecond
 
 // unheard reports whether daemon i was killed before it could receive the response to the call c and store it.
@@ -70,8 +70,8 @@ func (t *trial) shown(id int64) []shown {
 }
 
 // origin says which daemon made a message, and whether the message is nameless. A message is nameless if no store ever
-// contained its id: the daemon was killed before it received the response to the create, or shortly afterwards. The
-// store then contains only the intention to create the message.
+// contained its id: the daemon was killed before it received the response to the create, or shortly afterwards. If a
+// message is nameless, the store contains only the intention to create it.
 func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless bool, what string) {
 	creates := func(c telegram.Call) bool {
 		return c.Chat == id && c.Effect && (c.Method == sendCall || c.Method == "sendDocument")

@@ -32,7 +32,7 @@ type post struct {
 	versions []sight
 }
 
-// sight is the text that a message shows from a certain time on. The field at is this time.
+// sight is the text that a message shows from the time in the field at on.
 type sight struct {
 	at   time.Time
 	text string

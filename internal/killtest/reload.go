@@ -12,13 +12,14 @@ import (
 const (
 	reloadChats = 50 // number of chats in which each daemon answers
 	reloadTimes = 5  // number of reloads of each daemon's configuration
-	// reloadEvery is the maximum time between two reloads. This time is long enough for a daemon to make all calls of its
-	// conversations within the platform's limits.
+	// reloadEvery is the maximum time between two reloads. reloadEvery is long enough for a daemon to make all calls of
+	// its conversations within the platform's limits.
 	reloadEvery = 1500 * time.Millisecond
 )
 
 // planReloads returns a plan in which the given number of daemons run, one after the other. Each daemon answers in 50
-// chats and reloads its configuration five times, with different changes. Then the test stops the daemon with SIGTERM.
+// chats and reloads its configuration five times, with different changes. After these reloads, the test stops the
+// daemon with SIGTERM.
 func planReloads(daemons int) func(*rand.Rand, int) plan {
 	return func(random *rand.Rand, _ int) plan {
 		p := plan{queue: true, questions: wave(random, 0)}

@@ -36,8 +36,8 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 }
 
 // atCall kills the daemon around the call that the fault f describes: before the call takes effect, after its effect, or after
-// its response. The kill happens when the given delay has passed since then. If the test kills the daemon before the effect of
-// the call, the call never takes effect.
+// its response. When this moment of the call has come, atCall waits for the given delay before it kills the daemon. If the
+// test kills the daemon before the effect of the call, the call never takes effect.
 func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) kill {
 		hit := make(chan struct{})
@@ -99,7 +99,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 	}
 }
 
-// once waits until the function came returns true, and kills the daemon when the time after has passed since then.
+// once waits until the function came returns true. Then once waits for the further time after, and kills the daemon.
 func once(after time.Duration, came func(t *trial) bool) strike {
 	return func(t *trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
