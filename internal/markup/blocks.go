@@ -171,7 +171,8 @@ func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) strin
 	return state
 }
 
-// task adds the format of a task's box. After calling task, the caller writes the marker mark, which ends with the box.
+// task adds the format of a task's box. After calling task, the caller writes the list marker in the parameter mark,
+// which ends with the box.
 func (f *flattener) task(mark string, done bool) {
 	end := len(f.text) + len(mark)
 	box, level := f.shape.Todo, 0

@@ -21,9 +21,9 @@ type laidBlock struct {
 	source     int // start of this block in the source
 }
 
-// anchor maps an offset of the laid-out text to an offset of the source. The field text is the former offset, and the
-// field source the latter. From these two offsets on, the next size bytes of the text and of the source are the same.
-// If the field size is 0, the text at its offset differs from the source.
+// anchor says which place in the source a place in the laid-out text shows. The field text is the offset in the
+// laid-out text, and the field source is the offset in the source. From these two offsets on, the next size bytes of
+// the text and of the source are the same. If the field size is 0, the text at its offset differs from the source.
 type anchor struct{ text, source, size int }
 
 // cut truncates the laid-out text at the given offset.

@@ -60,7 +60,7 @@ const (
 	Link    // Format.URL is the link's target; images become links
 	Quote   // whole lines that quote something
 	Heading // a whole line that is a heading
-	Row     // a row of a table: a line in its Pre. Level is 1 for the head
+	Row     // a row of a table, which is a line in the table's Pre. Level is 1 for the head
 	Cell    // the text of a cell in a Row. Level is its column, from 1
 	Task    // the box of an item in a task list. Level is 1 for a finished task
 	Item    // the marker of a list item: a bullet, a number or a box. Level is the depth of the list, from 1

@@ -11,7 +11,7 @@ import (
 )
 
 // The following expressions match text at the end of an unfinished source. Text that arrives later may change the
-// meaning of the text that they match.
+// meaning of the text that these expressions match.
 var (
 	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
 	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)

@@ -27,8 +27,8 @@ func units() []markup.Dialect {
 	}
 }
 
-// D7, D8, F26, F30, F31: TestAnswersPlain checks the layouts of each beginning of an answer, in each unit of length,
-// with small and large limits.
+// TestAnswersPlain checks the layouts of each beginning of an answer, in each unit of length, with small and large
+// limits (D7, D8, F26, F30, F31).
 func TestAnswersPlain(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {
