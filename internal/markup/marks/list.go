@@ -13,8 +13,8 @@ const (
 	bullets   = "•◦▪"       // markers of items in lists without numbers, but not the boxes of tasks
 )
 
-// listed is a list. The field number is the number of its last item, or 0 for a list with bullets. The field column is
-// where the text of that item begins.
+// listed is a list. The field number is the number of the list's last item, or 0 for a list with bullets. The field
+// column is the column at which the text of the list's last item begins.
 type listed struct{ number, column int }
 
 // item writes the Markdown marker of a list item if the platform then shows the item as it was laid out. If the
