@@ -25,8 +25,8 @@ type Options struct {
 	// MaxParallel is how many calls of read-only tools may run at the same time; 0 means 4.
 	MaxParallel int
 	Limits      Limits
-	// ThinkTags are names of tags, such as think for <think>. Text that a model writes between these tags is reasoning and
-	// not part of its answer.
+	// ThinkTags are names of tags, such as think for <think>. Text that a model writes between an opening and a closing tag is
+	// reasoning and not part of its answer.
 	ThinkTags []string
 	// Lines are fixed texts that tell people why a turn ended early. If a text is empty, the agent uses the text of
 	// DefaultLines.

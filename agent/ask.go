@@ -149,7 +149,7 @@ func (r *run) wait(ctx context.Context, d time.Duration, providerAsked bool) err
 	return Sleep(ctx, d)
 }
 
-// withAttempts adds to an error the number of attempts. If the provider asked for a wait that exceeds maxRetryAfter,
+// withAttempts adds the number of attempts to an error. If the provider asked for a wait that exceeds maxRetryAfter,
 // withAttempts adds the length of this wait instead.
 func withAttempts(err error, attempts int) error {
 	if wait := modelError(err).RetryAfter; wait > maxRetryAfter {

@@ -70,10 +70,10 @@
 //
 // # Tools of the caller
 //
-// Run also offers Turn.ClientTools to the model. The caller of Run executes the calls of these tools. If an answer calls a
-// client tool, the turn ends. The caller runs the call and begins another turn, with the results as messages. If the same
-// answer also calls the agent's own tools, these calls are dropped, because the caller's next turn could not contain their
-// results.
+// Run also offers Turn.ClientTools to the model. The caller of Run executes the calls of client tools. If an answer calls a
+// client tool, the turn ends. After the turn, the caller runs the client tool's call and begins another turn, with the results
+// as messages. If the same answer also calls the agent's own tools, these calls are dropped, because the caller's next turn
+// could not contain their results.
 //
 // # Model failures
 //

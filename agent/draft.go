@@ -9,7 +9,7 @@ import (
 // are estimates.
 type draft struct {
 	system          string
-	summary         string // summary of the conversation before messages
+	summary         string // summary of the conversation that precedes the messages
 	messages        []Message
 	tools           []ToolSpec
 	questionIndex   int  // index of the question in messages; the question and all later messages must stay

@@ -9,7 +9,7 @@ import (
 // much memory as its files have.
 const maxRequestFiles = 12 << 20
 
-// The lines that replace a file in the text of a message if the file is not sent to the model.
+// Each of these lines replaces a file in the text of a message if the file is not sent to the model.
 const (
 	fileOmitted  = "[file %s]"
 	fileNotShown = "[file %s: not shown, this model takes no files and could not read it]"

@@ -100,7 +100,7 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 // model's window. If older messages must be summarized first, prepare makes model calls of its own. If the provider refused the
 // previous request because of its length, shrinkAfterRefusal has already reduced the maximum length of the answer, the known
 // window, or the tokens that the conversation may have. If the tokens for the conversation were reduced twice, the request
-// contains only the question. The error is the context's, the provider's, errTooLong or errNoRoom.
+// contains only the question. The error of prepare is the context's error, the provider's error, errTooLong or errNoRoom.
 func (r *run) prepare(ctx context.Context) (Request, error) {
 	if r.more != nil {
 		r.appendHistory(r.more(ctx)...)

@@ -17,7 +17,7 @@ const (
 	maxTurnImages = 24 << 20
 )
 
-// The lines that replace an image in the text of a message if the image is not sent to the model.
+// Each of these lines replaces an image in the text of a message if the image is not sent to the model.
 const (
 	imageOmitted  = "[image]"
 	imageNotShown = "[image: not shown, this model takes no images]"

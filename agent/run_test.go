@@ -264,8 +264,8 @@ func TestFilterMidwayIsNoError(t *testing.T) {
 	got.check(t, StopFiltered, "He\n\n"+DefaultLines()[StopFiltered], `text:"He"`)
 }
 
-// If a provider sends an answer in one piece, it is silent until the answer is complete. The limits on silence must not end
-// such an answer.
+// If a provider sends an answer in one piece, it is silent until the answer is complete. The limits on silence must not end an
+// answer in one piece.
 func TestUnstreamedAnswerMayTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Limits{ModelCalls: 1, FirstToken: 5 * time.Second, Silence: 2 * time.Second}

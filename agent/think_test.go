@@ -125,7 +125,8 @@ func TestFilterDoesNotDependOnChunks(t *testing.T) {
 	})
 }
 
-// FuzzThinkFilter cuts a text into pieces of equal length. The result must be the same as for the whole text.
+// FuzzThinkFilter cuts a text into pieces of equal length. The filter's result for the pieces must be the same as for the whole
+// text.
 func FuzzThinkFilter(f *testing.F) {
 	f.Add("<think>a</think>b", 3)
 	f.Add("a\n</think>\nb `</think>`", 1)

@@ -53,7 +53,7 @@ type Input struct {
 	// Person and Conversation identify the asker and the conversation, for tools that store something; "": unknown.
 	Person, Conversation string
 	// Progress shows people in a few words how far the call has come, and restarts the timeout of the call. An empty text only
-	// restarts the timeout. Call must not use Progress after it has returned.
+	// restarts the timeout. Call must not use Progress any more once Call has returned.
 	Progress func(text string)
 }
 

@@ -113,7 +113,7 @@ func (o outcome) check(t *testing.T, stop agent.StopReason, text, events string)
 	}
 }
 
-// sse returns a handler that sends these frames as an event stream. Before each frame, the handler waits for the duration
+// sse returns a handler that sends the given frames as an event stream. Before each frame, the handler waits for the duration
 // every.
 func sse(every time.Duration, frames ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -16,8 +16,8 @@ const (
 	// gatherEvery is the interval at which a fast stream is read. Nobody reads a growing answer faster than that. A
 	// wake-up for each piece would cost more CPU time than all other work (docs/adr/0016).
 	gatherEvery = 80 * time.Millisecond
-	// gatherAfter is the number of pieces in close succession after which gathering begins. A TLS handshake has fewer pieces,
-	// so it is not delayed.
+	// gatherAfter is the number of pieces in close succession after which gathering begins. A TLS handshake has fewer pieces, so
+	// gathering does not delay the handshake.
 	gatherAfter = 8
 	// gatherIdle is the number of ticks without data after which gathering ends.
 	gatherIdle = 4

@@ -15,8 +15,8 @@ import (
 )
 
 // refusalHolds is how long a refusal is remembered. After refusalHolds, requests contain the refused part again, because the
-// provider may have changed, or a router may choose another server. If the provider still refuses the part, this costs one
-// refused request.
+// provider may have changed, or a router may choose another server. If the provider still refuses the part, telex repeats one
+// request without it.
 const refusalHolds = 10 * time.Minute
 
 // Shape says which form the requests to a provider must have. Each bit is one known fact about the provider. Most bits make

@@ -221,8 +221,8 @@ func (clock) Tools() []agent.ToolDef {
 	}}
 }
 
-// TestBothModelPackagesRunTurnsAlike runs whole turns through both APIs, also turns with errors. The results must be the
-// same.
+// TestBothModelPackagesRunTurnsAlike runs whole turns through both APIs, also turns with errors. The results of the turns must
+// not depend on the API.
 func TestBothModelPackagesRunTurnsAlike(t *testing.T) {
 	for _, question := range []string{
 		"Explain the tides",

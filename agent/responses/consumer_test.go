@@ -43,8 +43,8 @@ func consume(t *testing.T, in *sse.Events) (deltas []string, told int, c *consum
 	return deltas, told, c
 }
 
-// FuzzConsumer reads a stream at once, then byte by byte, then with events of an unknown type in between. The result must
-// always be the same.
+// FuzzConsumer reads a stream at once, then byte by byte, then with events of an unknown type in between. The consumer's result
+// must be the same in all three cases.
 func FuzzConsumer(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.sse")
 	if err != nil {

@@ -142,8 +142,8 @@ func canonicalName(name string) string {
 	return string(b)
 }
 
-// parseTime parses a time. A time without an offset is in zone. When clocks go forward or back, a time without an offset may
-// not exist, or may exist twice; note warns the model about such a time.
+// parseTime parses a time. parseTime reads a time without an offset as a time in the given zone. When clocks go forward or
+// back, a time without an offset may not exist, or may exist twice; note warns the model about such a time.
 func parseTime(s string, zone *time.Location) (at time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{
