@@ -109,8 +109,8 @@ func (a *Agent) Models() []string {
 	return names
 }
 
-// Error tells operators why a turn failed. Error contains no secrets. The caller of Run decides which text people see
-// instead.
+// Error tells operators why a turn failed. Error contains no secrets. People don't see an Error; the caller of Run decides
+// which text they see.
 type Error struct {
 	Reason StopReason // the same value as Result.Stop
 	Err    error

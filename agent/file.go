@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxRequestFiles is the maximum size of all files in a request, in bytes. To encode a request, telex needs several times as
-// much memory as its files have.
+// maxRequestFiles is the maximum size of all files in a request, in bytes. Encoding a request needs several times as much
+// memory as its files.
 const maxRequestFiles = 12 << 20
 
 // Each of these lines replaces a file in the text of a message if the file is not sent to the model.

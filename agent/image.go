@@ -10,8 +10,8 @@ import (
 const maxImages = 10
 
 const (
-	// maxImageBytes is the maximum size of all images in a request. To encode a request, telex needs several times as much memory
-	// as its images have.
+	// maxImageBytes is the maximum size of all images in a request. Encoding a request needs several times as much memory as its
+	// images.
 	maxImageBytes = 12 << 20
 	// maxTurnImages is the maximum size, in bytes, of all images that tools return in one turn.
 	maxTurnImages = 24 << 20

@@ -12,7 +12,7 @@ type meter struct {
 	tokensAtUsage int          // the value of tokens when the provider last reported its usage
 }
 
-// meterOf returns the meter of a model. The first call for a model creates its meter.
+// meterOf returns the meter of a model. If the model has no meter yet, meterOf creates one.
 func (r *run) meterOf(model string) *meter {
 	for _, m := range r.meters {
 		if m.Model == model {

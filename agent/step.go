@@ -47,8 +47,8 @@ func (r *run) step(ctx context.Context, c Completion) error {
 	return r.runCalls(ctx, calls)
 }
 
-// runCalls runs calls that the history already contains. Read-only calls run in parallel. The other calls run one after the
-// other. A call that is not read-only needs a person's approval, unless the configuration approves its tool.
+// runCalls runs calls that the history already contains. Read-only calls run in parallel. All calls that are not read-only run
+// one after the other. A call that is not read-only needs a person's approval, unless the configuration approves its tool.
 func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 	var parallel, sequential []parsedCall
 	callContext := r.callContext()

@@ -9,9 +9,9 @@ import (
 	"telex/agent/provider"
 )
 
-// chunk is one event of a streamed answer, or a whole answer. A choice of an event has a delta, and a choice of a whole
-// answer has a message. telex has its own type, because servers use two names for the field of the reasoning, and go-openai's
-// types lack one of them.
+// chunk is one event of a streamed answer, or a whole answer. A choice of an event has a delta, and a choice of a whole answer
+// has a message. telex has its own type, because servers use two names for the field of the reasoning, and go-openai's types
+// lack one of these names.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   *provider.Usage `json:"usage"`

@@ -33,8 +33,8 @@ var errSlow = fmt.Errorf("it took longer than %d seconds", int(fetchTime/time.Se
 // FetchOptions configure fetch.
 type FetchOptions struct {
 	// AllowDomains are the hosts whose pages may be read without approval: example.org means only that host, *.example.org all its
-	// subdomains. fetch follows redirects within a site and to these hosts. For a redirect to any other host, fetch returns an
-	// error that tells the model the new address.
+	// subdomains. fetch follows redirects within a site and to hosts in AllowDomains. For a redirect to any other host, fetch
+	// returns an error that tells the model the new address.
 	AllowDomains []string
 	// Open are networks that may be reached at any port although they are not public, such as an intranet or a test's
 	// loopback.

@@ -24,7 +24,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// internet is a simulated internet for fetch. Its hosts have names and addresses, and all use the same handler.
+// internet is a simulated internet for fetch. All hosts of the simulated internet use the same handler.
 type internet struct {
 	names    map[string]string // the address of each host
 	listener *memnet.Listener

@@ -64,7 +64,8 @@ func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 	return visibleText(string(body)), nil
 }
 
-// Limits against malicious pages. If the HTML tree of a page exceeds the limits, the tree is cut before other code walks it.
+// These limits protect telex against malicious pages. If the HTML tree of a page exceeds the limits, the tree is cut before
+// other code walks it.
 const (
 	maxNodes = 60_000
 	maxDepth = 200
