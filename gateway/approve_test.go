@@ -216,7 +216,7 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 				t.Errorf("busy %d: ran %d times, sees %q", c.busy, got, l.sees())
 			}
 			for _, text := range l.sees() {
-				if strings.Contains(text, "May I") || strings.Contains(text, "▌") {
+				if strings.Contains(text, "Allow this") || strings.Contains(text, "▌") {
 					t.Errorf("busy %d: it still says %q", c.busy, text)
 				}
 			}

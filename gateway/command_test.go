@@ -167,7 +167,7 @@ func TestStatusAndUsage(t *testing.T) {
 		}
 		h.say(t, command("usage"))
 		later(time.Second)
-		if s := h.sees(); !strings.Contains(s[len(s)-1], "Tokens of this conversation: 1,234 (answers: 1)") {
+		if s := h.sees(); !strings.Contains(s[len(s)-1], "Tokens in this conversation: 1,234 (answers: 1)") {
 			t.Errorf("usage: got %q", s[len(s)-1])
 		}
 		if n := len(h.ended); n != 1 {
@@ -324,7 +324,7 @@ func TestPairing(t *testing.T) {
 		}
 		h.say(t, inGroup(ask("in a group"), "8"))
 		_, rest, _ := strings.Cut(got[0], "Your code is ")
-		code, _, _ := strings.Cut(rest, ",")
+		code, _, _ := strings.Cut(rest, ";")
 		boss := func(in chat.Inbound) chat.Inbound {
 			in.To.Chat, in.Sender.ID = "1", "1"
 			return in
@@ -346,8 +346,8 @@ func TestPairing(t *testing.T) {
 		later(3 * time.Second)
 		got = h.sees()[1:]
 		for i, want := range []string{
-			code + " tg:user:7 Eve", "no such code", "tg:user:7 Eve is let in", "Let in:\ntg:user:7 Eve", "private chat",
-			"re: hello", "for the admins", "tg:user:7 is not let in any more", "I don't know you yet",
+			code + " tg:user:7 Eve", "no such code", "tg:user:7 Eve now has access", "Got access by a code:\ntg:user:7 Eve", "private chat",
+			"re: hello", "for the admins", "tg:user:7 no longer has access", "You don't have access yet",
 		} {
 			if i >= len(got) || !strings.Contains(got[i], want) {
 				t.Fatalf("answer %d: got %q, want %q", i, got, want)

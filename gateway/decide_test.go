@@ -107,7 +107,7 @@ func TestDecidedCallIsNotOpen(t *testing.T) {
 		later(5 * time.Second)
 		l.say(t, pressing(l.button("approve:")))
 		later(5 * time.Second)
-		if got := l.sees(); len(got) != 1 || strings.Contains(got[0], "May I") || l.button("") != "" {
+		if got := l.sees(); len(got) != 1 || strings.Contains(got[0], "Allow this") || l.button("") != "" {
 			t.Errorf("while it runs: sees %q", got)
 		}
 		l.say(t, command("deny"))

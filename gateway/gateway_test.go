@@ -216,7 +216,7 @@ func TestFailureSaysSoWithAnIDThatFindsTheLogLine(t *testing.T) { // F08, D9
 func TestEachStopReasonHasALine(t *testing.T) {
 	for stop, want := range map[agent.StopReason]string{
 		agent.StopTimeLimit: "took too long", agent.StopSilence: "stopped answering",
-		agent.StopCalls: "too many steps", agent.StopError: "could not be used", "": "went wrong",
+		agent.StopCalls: "too many steps", agent.StopError: "available right now", "": "went wrong",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := open(t, nil)

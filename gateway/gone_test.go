@@ -29,7 +29,7 @@ func TestQuestionOfAMissingTool(t *testing.T) {
 				later(3 * time.Second)
 				l.say(t, pressing(button))
 				later(2 * time.Second)
-				if got := l.sees(); l.button("approve:") != "" || strings.Contains(strings.Join(got, ""), "May I") || !strings.Contains(l.log.String(), tt.decision) {
+				if got := l.sees(); l.button("approve:") != "" || strings.Contains(strings.Join(got, ""), "Allow this") || !strings.Contains(l.log.String(), tt.decision) {
 					t.Errorf("2 s after the press people see %q; the log says\n%s", got, l.log.String())
 				}
 				later(time.Minute)

@@ -237,7 +237,7 @@ func TestReplicaThatStopsHandsOverAlthoughANewMessageComes(t *testing.T) {
 			t.Error(err)
 		}
 		later(10 * time.Second)
-		if n := strings.Count(strings.Join(r[0].sees(), "\n"), "May I do this?"); n != 1 || asked.runs.Load() < 2 {
+		if n := strings.Count(strings.Join(r[0].sees(), "\n"), "Allow this?"); n != 1 || asked.runs.Load() < 2 {
 			t.Errorf("people see %d questions after %d runs: %q", n, asked.runs.Load(), r[0].sees())
 		}
 	})

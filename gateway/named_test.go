@@ -85,7 +85,7 @@ func TestBareWordsAreCommandsOnPlatformsWithoutCommands(t *testing.T) {
 		{text: "approve this plan", thread: true, question: true},
 		{text: "deny l1o0i", thread: true, question: true}, // an id never contains these characters
 		{text: "memory", thread: true, sees: "I haven't saved anything about you yet."},
-		{text: "memory forget 7", thread: true, sees: "There is nothing with that number."},
+		{text: "memory forget 7", thread: true, sees: "There is no entry with this number."},
 		{text: "memory leak", thread: true, question: true},
 		{text: "memory forget that now", thread: true, question: true},
 	} {
@@ -111,7 +111,7 @@ func TestBareWordsAreCommandsOnPlatformsWithoutCommands(t *testing.T) {
 
 func TestOneCommandRunsAllOthers(t *testing.T) {
 	for args, want := range map[string]string{
-		"new":             "A new conversation begins. I have forgotten the one before.",
+		"new":             "New conversation. I've forgotten the previous one.",
 		"/Stop":           "Nothing is running.",
 		"model nonsense":  "There is no such model.",
 		"why is it so":    "re: why is it so",

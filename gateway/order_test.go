@@ -175,7 +175,7 @@ func TestNewForgets(t *testing.T) { // F37
 		h.say(t, ask("b"))
 		later(3 * time.Second)
 		got := h.sees()
-		if !strings.HasPrefix(got[2], "A new conversation begins") || got[3] != "re: b" {
+		if !strings.HasPrefix(got[2], "New conversation.") || got[3] != "re: b" {
 			t.Errorf("got %q", got)
 		}
 		if m := h.turns[2].Messages; len(m) != 1 {

@@ -77,7 +77,7 @@ func TestReplyToAHiddenMessage(t *testing.T) {
 		in.ID, in.Text = "", ""
 		h.say(t, in)
 		later(2 * time.Second)
-		if got := h.sees(); len(h.turns) != 1 || got[len(got)-1] != "How can I help? Please write your question beside my name." {
+		if got := h.sees(); len(h.turns) != 1 || got[len(got)-1] != "How can I help? Please write your question in the same message as my name." {
 			t.Errorf("after a mention alone: %d turns, %q", len(h.turns), got)
 		}
 	})
@@ -287,7 +287,7 @@ func TestAMentionAloneGetsALine(t *testing.T) {
 		h := open(t, nil)
 		h.say(t, byPerson("", "1", "Ann", ""))
 		later(time.Second)
-		equal(t, "messages", h.sees(), []string{"How can I help? Please write your question beside my name."})
+		equal(t, "messages", h.sees(), []string{"How can I help? Please write your question in the same message as my name."})
 		quoting := byPerson("", "1", "Ann", "")
 		quoting.Quotes = []chat.Quote{{Text: "What is this?"}}
 		h.say(t, quoting)

@@ -59,7 +59,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 					want, runs = "", 0
 				}
 				got := l.sees()
-				if l.times() != runs || len(got) != 1 || l.messages[0].id != id || want != "" && got[0] != want || strings.Contains(got[0], "▌") || strings.Contains(got[0], "May I") {
+				if l.times() != runs || len(got) != 1 || l.messages[0].id != id || want != "" && got[0] != want || strings.Contains(got[0], "▌") || strings.Contains(got[0], "Allow this") {
 					t.Errorf("ran %d times, sees %q\n%s", l.times(), got, l.log.String())
 				}
 				if left, _ := l.store.Unfinished(t.Context()); len(left) != 0 {

@@ -51,7 +51,7 @@ func TestAnotherMessageDuringAQuestion(t *testing.T) {
 		want string
 		left bool
 	}{
-		"interrupt": {gateway.Interrupt, "That was not a plain yes or no, so this was not done: Switch the lamp: {\"on\":true}", false},
+		"interrupt": {gateway.Interrupt, "That was not a plain yes or no, so I did not do this: Switch the lamp: {\"on\":true}", false},
 		"queue":     {gateway.Queue, gateway.DefaultTexts()[gateway.TextDecideFirst], true},
 		"steer":     {gateway.Steer, gateway.DefaultTexts()[gateway.TextDecideFirst], true},
 	} {

@@ -84,7 +84,7 @@ func TestApprovalInAPipe(t *testing.T) {
 	out, trouble, _, code := feed(t, env, "", "chat", question)
 	took := time.Since(began)
 	t.Logf("after %v: exit %d, stdout %q, stderr %q", took.Round(time.Millisecond), code, out, trouble)
-	if out != saysAll+"\n" || code != exitFailed || !strings.Contains(trouble, "nobody can be asked here") || took > patience {
+	if out != saysAll+"\n" || code != exitFailed || !strings.Contains(trouble, "because I can't ask anybody here") || took > patience {
 		t.Errorf("after %v: exit %d, stdout %q, stderr %q", took, code, out, trouble)
 	}
 	if list := daemon.logged("a tool call was decided"); len(list) != 1 || list[0].text("decision") != "denied: nobody can be asked" {

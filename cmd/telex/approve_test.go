@@ -24,7 +24,7 @@ const (
 	countsStock = "desk: Count what is there"
 	looksUp     = "desk: Look up prices"
 	orders      = "desk: Order it"
-	mayI        = "May I do this?"
+	mayI        = "Allow this?"
 )
 
 // party returns a question and the rules by which the imitated model answers it. The answer consists of a text, two

@@ -86,8 +86,8 @@ func TestChatFails(t *testing.T) {
 		code     int
 		out, err string // the expected stdout, and a part of the expected stderr
 	}{
-		{"refused", "{{standin status=400}} hi", []string{"--demo"}, exitFailed, "", "could not be used"},
-		{"breaks off", "{{standin fail=2}} say: one two three", []string{"--demo"}, exitFailed, "one two\n", "could not be used"},
+		{"refused", "{{standin status=400}} hi", []string{"--demo"}, exitFailed, "", "isn't available right now"},
+		{"breaks off", "{{standin fail=2}} say: one two three", []string{"--demo"}, exitFailed, "one two\n", "isn't available right now"},
 		{"nothing asked", " \n", []string{"--demo"}, exitUsage, "", "no question"},
 		{"bad session", "hi", []string{"--demo", "--session", "a b"}, exitUsage, "", "not a session name"},
 		{"no config", "hi", nil, exitConfig, "", "config"},
@@ -242,7 +242,7 @@ func TestChatAtATerminal(t *testing.T) {
 	}
 
 	press("/new\r")
-	screen.Await(t, "the answer to /new", func(l []string) bool { return screentest.Count(l, "new conversation") > 0 && idle(l) })
+	screen.Await(t, "the answer to /new", func(l []string) bool { return screentest.Count(l, "New conversation") > 0 && idle(l) })
 	press("say: omega\r")
 	screen.Await(t, "the last answer", func(l []string) bool { return slices.Contains(l, "omega") && idle(l) })
 	press("\x04")

@@ -26,7 +26,7 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	w.wantTexts(ada,
 		"hello",
 		"1. system: Be brief.\n2. user: say: hello\n3. assistant: hello\n4. user: history:",
-		"A new conversation begins. I have forgotten the one before.",
+		"New conversation. I've forgotten the previous one.",
 		"1. system: Be brief.\n2. user: history:",
 	)
 }
@@ -186,7 +186,7 @@ func TestNewEndsTheTurn(t *testing.T) {
 	p.awaitLog("turn ended", 2)
 	texts := w.texts(ada)
 	checkStopped(t, texts[0], openai.Answer(slowAnswer))
-	w.wantTexts(ada, texts[0], "A new conversation begins. I have forgotten the one before.", "1. system: Be brief.\n2. user: history:")
+	w.wantTexts(ada, texts[0], "New conversation. I've forgotten the previous one.", "1. system: Be brief.\n2. user: history:")
 }
 
 func TestEditedMessageIsIgnored(t *testing.T) {

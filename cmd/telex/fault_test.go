@@ -139,7 +139,7 @@ func TestModelFaultsThatMend(t *testing.T) {
 func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (
-		unreachable = "⚠️ The model could not be used just now. (error "
+		unreachable = "⚠️ The model isn't available right now. (error "
 		late        = "⚠️ The model did not start to answer in time. (error "
 		silent      = "⚠️ The model stopped answering. (error "
 		tooLong     = "⚠️ This took too long, so I stopped. (error "

@@ -61,7 +61,7 @@ func limitCases(bench *workbench) []limitCase {
 		},
 		{
 			name: "tools.approval_timeout", more: "tools: {approval_timeout: 700ms}\n" + bench.section(), question: question, rules: rules,
-			line: saysLast + "\n\nSomething that needs approval was not done: nobody decided in time.", stop: "done", logged: "a tool call was decided", reason: "denied: nobody decided in time",
+			line: saysLast + "\n\nI didn't do something that needs approval, because nobody decided in time.", stop: "done", logged: "a tool call was decided", reason: "denied: nobody decided in time",
 			told: "Not done: nobody approved this call in time.",
 		},
 	}

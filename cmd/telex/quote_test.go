@@ -88,7 +88,7 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 		c.say("Ada", next, posts[len(posts)-1].id, nil)
 		n.await(where, fmt.Sprintf("next %d", i))
 		c.say("Ada", strings.TrimSpace(c.mention), "", nil)
-		n.await(where, "How can I help? Please write your question beside my name.")
+		n.await(where, "How can I help? Please write your question in the same message as my name.")
 		requests := model.requests()
 		if text, pictures := lastUser(t, requests, first); text != c.begins+"[Ada] "+first || pictures != 1 {
 			t.Errorf("%s: the model reads %d pictures and\n%s", n.name, pictures, text)

@@ -93,7 +93,7 @@ func TestAnUnlistedPerson(t *testing.T) {
 	}
 	w.await("the code", func() bool { return len(w.texts(eve)) == 1 })
 	_, rest, found := strings.Cut(w.texts(eve)[0], "Your code is ")
-	code, _, _ := strings.Cut(rest, ",")
+	code, _, _ := strings.Cut(rest, ";")
 	if !found || len(code) != 8 {
 		t.Fatalf("she sees %q", w.texts(eve))
 	}

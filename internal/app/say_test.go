@@ -59,7 +59,7 @@ func TestSayJudgesTheFinal(t *testing.T) {
 		{name: "all is well", prepare: func(*app.Demo) {}, says: "\n1 message(s), "},
 		{name: "the final is refused", prepare: refused("editMessageText", "forty-nine fifty"), want: app.ErrNotExact, says: "\n1 message(s), "},
 		{name: "nothing can be sent", prepare: refused("sendMessage", ""), want: app.ErrNotExact, says: "\n0 message(s), "},
-		{name: "the model refuses", prepare: rule("status=401"), want: app.ErrNotExact, says: "could not be used"},
+		{name: "the model refuses", prepare: rule("status=401"), want: app.ErrNotExact, says: "isn't available right now"},
 		{name: "a final that waits for a rate limit", prepare: func(d *app.Demo) {
 			d.Telegram.Fault(telegram.Fault{
 				Method: "editMessageText", Contains: "forty-nine fifty", Times: 1, Action: fault.RateLimit, RetryAfter: 3,

@@ -150,7 +150,7 @@ func TestTokensPerMinute_areNotWaitedFor(t *testing.T) {
 		if n := len(v.model.Requests()); n > 2 {
 			t.Errorf("the model was asked %d times", n)
 		}
-		if got := v.answers(); len(got) != 1 || !strings.Contains(got[0], "could not be used") {
+		if got := v.answers(); len(got) != 1 || !strings.Contains(got[0], "isn't available right now") {
 			t.Errorf("ada sees %q\n%s", got, v.log.String())
 		}
 	})
