@@ -28,10 +28,10 @@ func chatCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chat [question]",
 		Short: "Talk to the model in the terminal, or print one answer",
-		Long: "Talk to the model in the terminal, with the same commands and sessions as in chats: through the\n" +
-			"daemon where one runs, else with the models of the configuration; no platform is needed. With a\n" +
-			"question, print its answer while it is written, in Markdown as the model writes it; exit 1 when there\n" +
-			"is none. The question is the arguments, or without any what is on standard input.",
+		Long: "Talk to the model in the terminal, with the same commands and sessions as in chats; no platform is needed.\n" +
+			"Uses the daemon if one runs, otherwise the models in the configuration. With a question, prints the answer\n" +
+			"as Markdown while it is written; exits with 1 if there is no answer. The question comes from the arguments\n" +
+			"or, without arguments, from standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
 			// Catch SIGPIPE, because by default it kills the process. If telex catches SIGPIPE, a write to a closed
 			// pipe returns an error, and telex ends in an orderly way.
@@ -46,7 +46,7 @@ func chatCommand() *cobra.Command {
 				return err
 			}
 			if question == "" && len(o.Attach) > 0 {
-				return usageError(errors.New("--attach goes with a question; in a conversation, type /attach PATH"))
+				return usageError(errors.New("--attach needs a question; in a conversation, type /attach PATH"))
 			}
 			o.Piped = len(args) == 0
 			o.Question, o.In, o.Out, o.Trouble, o.Env = question, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv
@@ -61,10 +61,10 @@ func chatCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Session, "session", "main", "the conversation to go on with; a new name begins one")
-	f.StringArrayVar(&o.Attach, "attach", nil, "a file that goes with the question; several flags attach several")
+	f.StringVar(&o.Session, "session", "main", "the conversation to continue; a new name begins one")
+	f.StringArrayVar(&o.Attach, "attach", nil, "a file to send with the question; repeat the flag for several files")
 	completesFiles(c, "attach")
-	f.BoolVar(&demo, "demo", false, "talk to an imitation of a model: no account, no configuration, nothing kept")
+	f.BoolVar(&demo, "demo", false, "talk to an imitation of a model: no account, no configuration, nothing stored")
 	f.Float64Var(&rate, "rate", 50, "with --demo: tokens per second of the model")
 	return c
 }

@@ -22,7 +22,7 @@ const runName = "run"
 func runCommand(hangups <-chan os.Signal) *cobra.Command {
 	return &cobra.Command{
 		Use:   runName,
-		Short: "Run the daemon until it is told to stop",
+		Short: "Run the daemon until a signal stops it",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := load(c)
@@ -88,11 +88,12 @@ func hasTerminal() bool { return term.IsTerminal(int(os.Stderr.Fd())) }
 
 func reloadCommand() *cobra.Command {
 	return withJSON(&cobra.Command{
-		Use: "reload", Short: "Let the running daemon read its configuration again", Args: noArgs,
-		Long: "Let the running daemon read its configuration again, as SIGHUP does, and print what has changed. Answers that are\n" +
-			"being written go on. The exit code is 1 if the file is wrong or can't be used: then everything stays as it was.\n\n" +
-			"With --config, root passes that file and the files in the folder secrets beside it to the daemon, which takes them in\n" +
-			"place of its own until its next start: a service gets copies of both when it starts, and can't read the originals.",
+		Use: "reload", Short: "Tell the running daemon to read its configuration again", Args: noArgs,
+		Long: "Tell the running daemon to read its configuration again, as SIGHUP does, and print what has changed. Answers that are\n" +
+			"being written continue. If the file is invalid or can't be used, the exit code is 1, and nothing changes.\n\n" +
+			"With --config, root passes this file and the files in the folder secrets beside it to the daemon, which uses them\n" +
+			"instead of its own until its next start. This is for a service: it gets copies of its files when it starts, and\n" +
+			"can't read the originals.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			path, err := c.Flags().GetString("config")
 			if err == nil {
@@ -117,7 +118,7 @@ func keeperCommand() []string { return []string{"/proc/self/exe", keepName} }
 // keepCommand returns the hidden command keepName. Only the daemon runs this command.
 func keepCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: keepName, Short: "Run a server of tools for the daemon", Hidden: true, DisableFlagParsing: true,
+		Use: keepName, Short: "Run an MCP server for the daemon", Hidden: true, DisableFlagParsing: true,
 		Run: func(_ *cobra.Command, args []string) { os.Exit(app.KeepServer(args)) },
 	}
 }
@@ -136,7 +137,7 @@ func setGCPercent() {
 func configCommand() *cobra.Command {
 	return group("config", "Check or show the configuration", "", &cobra.Command{
 		Use:   "check",
-		Short: "Say whether the configuration is right, and what is wrong",
+		Short: "Check the configuration, and say how to correct mistakes",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := load(c)
@@ -157,7 +158,7 @@ func configCommand() *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use:   "show",
-		Short: "Print the effective configuration, secrets masked",
+		Short: "Print the effective configuration, with secrets masked",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := load(c)

@@ -22,12 +22,11 @@ func demoCommand() *cobra.Command {
 	var o app.PageOptions
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the whole system against its stand-ins; no account needed",
-		Long: "Show the whole system against its stand-ins: a page for a browser with four platforms and a\n" +
-			"program side by side, and switches for what can go wrong; or with --say one question whose\n" +
-			"answer is printed as a person in Telegram saw it grow. If OPENAI_API_KEY is set, or with\n" +
-			"--base-url, a real model answers on the page. TELEX_STREAMING_ENABLED=false shows it without\n" +
-			"streaming.",
+		Short: "Show the whole system with imitations of the platforms and a model; no account needed",
+		Long: "Show the whole system with stand-ins, which imitate the platforms and a model: a web page with four platforms\n" +
+			"and a program side by side, and switches for what can go wrong. With --say, ask one question instead, and print\n" +
+			"how a person in Telegram saw the answer grow. If OPENAI_API_KEY is set, or with --base-url, a real model answers\n" +
+			"on the page. With TELEX_STREAMING_ENABLED=false, answers are not streamed.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkRates(o.Rate, o.Latency); err != nil {
@@ -53,8 +52,8 @@ func demoCommand() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&say, "say", "", "ask this and print what the person sees, instead of serving the page")
 	f.StringVar(&o.Listen, "listen", "", "address of the page (default: a free port on 127.0.0.1)")
-	f.StringVar(&baseURL, "base-url", "", "let this provider answer, such as https://api.openai.com/v1; its key is OPENAI_API_KEY, if that is set")
-	f.StringVar(&model, "model", defaultModel, "the real model's name at its provider")
+	f.StringVar(&baseURL, "base-url", "", "the provider of a real model, such as https://api.openai.com/v1; the key comes from OPENAI_API_KEY, if that is set")
+	f.StringVar(&model, "model", defaultModel, "the real model's name at this provider")
 	f.Float64Var(&o.Rate, "rate", 50, "tokens per second of the stand-in model")
 	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call to a platform takes")
 	f.BoolVar(&verbose, "verbose", false, "log what happens")
@@ -143,19 +142,19 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 // addStandinFlags adds the flags of all stand-ins to a command. The flags set the fields of the options o.
 func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f := c.Flags()
-	f.StringVar(&o.Token, "token", "", "the token that it accepts (default: one it prints)")
-	f.StringVar(&o.BotToken, "bot-token", "", "the bot token that it accepts (default: one it prints)")
-	f.StringVar(&o.AppToken, "app-token", "", "the app token that opens sockets (default: one it prints)")
-	f.StringVar(&o.SigningSecret, "signing-secret", "", "the secret that signs requests to the app (default: one it prints)")
-	f.StringVar(&o.RequestURL, "request-url", "", "where events are posted to (default: nowhere, it is Socket Mode)")
+	f.StringVar(&o.Token, "token", "", "the token that the stand-in accepts (default: generated and printed)")
+	f.StringVar(&o.BotToken, "bot-token", "", "the bot token that the stand-in accepts (default: generated and printed)")
+	f.StringVar(&o.AppToken, "app-token", "", "the app token that opens sockets (default: generated and printed)")
+	f.StringVar(&o.SigningSecret, "signing-secret", "", "the secret that signs requests to the app (default: generated and printed)")
+	f.StringVar(&o.RequestURL, "request-url", "", "URL to which events are posted (default: none, the app uses Socket Mode)")
 	f.BoolVar(&o.Agent, "agent", false, "the app is an agent (agent_view), not an assistant (assistant_view)")
-	f.StringVar(&o.AppSecret, "app-secret", "", "the secret that signs webhooks (default: one it prints)")
-	f.StringVar(&o.VerifyToken, "verify-token", "", "the token of the handshake with the callback URL (default: one it prints)")
-	f.StringVar(&o.CallbackURL, "callback-url", "", "where webhooks are posted to (default: nowhere)")
+	f.StringVar(&o.AppSecret, "app-secret", "", "the secret that signs webhooks (default: generated and printed)")
+	f.StringVar(&o.VerifyToken, "verify-token", "", "the token of the handshake with the callback URL (default: generated and printed)")
+	f.StringVar(&o.CallbackURL, "callback-url", "", "URL to which webhooks are posted (default: none)")
 	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
 	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
 	f.BoolVar(&o.MessageContent, "message-content", false, "grant the privileged intent for the text of messages")
-	f.StringVar(&o.Key, "key", "", "the API key that it asks for (default: none)")
+	f.StringVar(&o.Key, "key", "", "the API key that the stand-in requires (default: none)")
 	f.Float64Var(&o.Rate, "rate", 50, "tokens per second")
 	f.IntVar(&o.Context, "context", 0, "context window of the models in tokens (default: unlimited)")
 }

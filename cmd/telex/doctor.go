@@ -11,10 +11,10 @@ import (
 
 func doctorCommand() *cobra.Command {
 	return withJSON(&cobra.Command{
-		Use: "doctor", Short: "Look at everything that the daemon needs, and say how to mend what is wrong", Args: noArgs,
-		Long: "Look at the configuration, the disk, the store, the service and the clock, ask each platform about the bot, and ask\n" +
-			"each model one short question, which costs a few tokens. Nothing is changed, and the daemon may run.\n" +
-			"The exit code is 1 if there is a problem, and 78 if the configuration is wrong.",
+		Use: "doctor", Short: "Check everything that the daemon needs, and say how to fix problems", Args: noArgs,
+		Long: "Check the configuration, the disk, the store, the service and the clock, ask each platform about the bot, and ask\n" +
+			"each model one short question, which costs a few tokens. Works with and without a running daemon, and changes\n" +
+			"nothing. The exit code is 1 if there is a problem, and 78 if the configuration is invalid.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			explicit, err := c.Flags().GetString("config")
 			if err != nil {

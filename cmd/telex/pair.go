@@ -12,16 +12,16 @@ import (
 )
 
 func pairCommand() *cobra.Command {
-	return group("pair", "Let people in by the codes that they were given",
-		"Let people in by the codes that they were given. With access.default set to pair, a person who is not\n"+
-			"let in and writes to the bot in private gets a code, which is valid for an hour. A daemon may run or not.",
-		withJSON(&cobra.Command{Use: "list", Short: "Show who waits and who was let in", Args: noArgs, RunE: runE(app.ListPairing)}),
+	return group("pair", "Give people access by their codes",
+		"Give people access by their codes. If access.default is pair, a person without access who writes to the bot\n"+
+			"in private gets a code, which is valid for one hour. Works with and without a running daemon.",
+		withJSON(&cobra.Command{Use: "list", Short: "Show who waits for access and who got it by a code", Args: noArgs, RunE: runE(app.ListPairing)}),
 		&cobra.Command{
-			Use: "approve CODE", Short: "Let in the person who has the code", Args: oneArg("a code"),
+			Use: "approve CODE", Short: "Give access to the person who has the code", Args: oneArg("a code"),
 			RunE: runEWithArg(anyText, app.ApprovePairing),
 		},
 		&cobra.Command{
-			Use: "revoke PERSON", Short: "Take back that a person was let in by a code", Args: oneArg("a person, as endpoint:user:ID"),
+			Use: "revoke PERSON", Short: "Revoke access that a person got by a code", Args: oneArg("a person, as endpoint:user:ID"),
 			RunE: runEWithArg(app.ParsePerson, app.RevokePairing),
 		},
 	)
@@ -36,7 +36,7 @@ func group(name, short, long string, commands ...*cobra.Command) *cobra.Command 
 
 // withJSON adds the flag --json, with which the command prints its results as JSON.
 func withJSON(c *cobra.Command) *cobra.Command {
-	c.Flags().Bool("json", false, "for scripts")
+	c.Flags().Bool("json", false, "print JSON, for scripts")
 	return c
 }
 

@@ -12,15 +12,15 @@ import (
 const takesConversation = "a conversation, as endpoint:chat or endpoint:chat:thread"
 
 func sessionsCommand() *cobra.Command {
-	return group("sessions", "Show or delete what conversations remember",
-		"Show or delete what conversations remember. A conversation is written endpoint:chat or\n"+
-			"endpoint:chat:thread, as the list shows it. A daemon may run or not.",
+	return group("sessions", "Show or delete stored conversations",
+		"Show or delete stored conversations. A conversation is written endpoint:chat or\n"+
+			"endpoint:chat:thread, as the list shows it. Works with and without a running daemon.",
 		withJSON(&cobra.Command{
-			Use: "list", Short: "Show the conversations of which something is kept, the newest first", Args: noArgs,
+			Use: "list", Short: "List the stored conversations, newest first", Args: noArgs,
 			RunE: runE(app.ListSessions),
 		}),
 		withJSON(&cobra.Command{
-			Use: "show CONVERSATION", Short: "Print what was said", Args: oneArg(takesConversation),
+			Use: "show CONVERSATION", Short: "Print a conversation", Args: oneArg(takesConversation),
 			RunE: runEWithArg(app.ParseConversation, app.ShowSession),
 		}),
 		withJSON(deleteSessions()),
@@ -31,11 +31,11 @@ func deleteSessions() *cobra.Command {
 	var person string
 	c := &cobra.Command{
 		Use:   "delete CONVERSATION | --person PERSON",
-		Short: "Delete what is kept of a conversation, or of a person everywhere",
-		Long: "Delete what is kept of a conversation; or, with --person endpoint:user:ID, everything of this person in\n" +
-			"every conversation: what they asked and what was answered, what waits, what they asked to be remembered,\n" +
-			"and that a code let them in.\n" +
-			"What runs there is ended. What was sent to the chat stays there: only people can delete it.",
+		Short: "Delete a conversation, or everything about a person",
+		Long: "Delete a conversation; or, with --person endpoint:user:ID, everything about this person in every\n" +
+			"conversation: their questions and the answers, waiting messages, what they asked the bot to remember,\n" +
+			"and the access that they got by a code.\n" +
+			"A running answer is stopped. Messages in the chat itself stay there: only people can delete them.",
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case !c.Flags().Changed("person"):

@@ -11,23 +11,23 @@ import (
 )
 
 func storeCommand() *cobra.Command {
-	c := group("store", "Back up, check, restore or move what is kept",
-		"Back up, check, restore or move what is kept: the file telex.db in the state directory, which is\n"+
-			"$STATE_DIRECTORY, else $XDG_STATE_HOME/telex, else ~/.local/state/telex, or the service's /var/lib/telex\n"+
-			"where that has none; or the PostgreSQL database that the configuration names in store.dsn. The daemon may\n"+
-			"run during a backup and a check.",
+	c := group("store", "Back up, check, restore, update or copy the store",
+		"Back up, check, restore, update or copy the store. The store is the PostgreSQL database that the configuration\n"+
+			"names in store.dsn or, without one, the file telex.db in the state directory. The state directory is the first of\n"+
+			"these that is set: $STATE_DIRECTORY, $XDG_STATE_HOME/telex. If neither is set, it is ~/.local/state/telex or, if\n"+
+			"that contains no store, the service's /var/lib/telex. The daemon may run during a backup and a check.",
 		&cobra.Command{
-			Use: "backup FILE", Short: "Copy the store, as it is at one moment, into a new file", Args: oneArg("the name of one new file"),
+			Use: "backup FILE", Short: "Copy the store as it is now into a new file", Args: oneArg("the name of one new file"),
 			RunE: runEWithArg(anyText, app.BackupStore),
 		},
 		&cobra.Command{
-			Use: "restore FILE", Short: "Put a backup in the store's place", Args: oneArg("the name of one backup"),
-			Long: "Check a backup and put it in the store's place. The daemon must not run. The store that was there is kept\n" +
-				"beside it, with the time in its name. As root, the files get the owner of the state directory.",
+			Use: "restore FILE", Short: "Replace the store by a backup", Args: oneArg("the name of one backup"),
+			Long: "Check a backup, and replace the store by it. The daemon must not run. The old store is kept beside the new one,\n" +
+				"with the time in its name. If you are root, the owner of the state directory becomes the owner of the files.",
 			RunE: runEWithArg(anyText, app.RestoreStore),
 		},
 		&cobra.Command{
-			Use: "check", Short: "Say whether the store is sound, and how much is in it", Args: noArgs,
+			Use: "check", Short: "Check the store for damage, and show how much it contains", Args: noArgs,
 			RunE: func(c *cobra.Command, _ []string) error {
 				err := runE(app.CheckStore)(c, nil)
 				if errors.Is(err, app.ErrDamaged) {
@@ -37,7 +37,7 @@ func storeCommand() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "migrate", Short: "Bring the store up to date, as telex run does", Args: noArgs, RunE: runE(app.MigrateStore),
+			Use: "migrate", Short: "Update the schema of the store to this version, as telex run does", Args: noArgs, RunE: runE(app.MigrateStore),
 		},
 		storeCopyCommand(),
 	)
@@ -52,8 +52,8 @@ func storeCommand() *cobra.Command {
 func storeCopyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "copy --from sqlite", Short: "Copy the file telex.db into the configured database", Args: noArgs,
-		Long: "Copy the file telex.db of the state directory into the empty PostgreSQL database that the configuration names\n" +
-			"in store.dsn, in one transaction, and count the rows on both sides. The daemon must not run. The file stays.",
+		Long: "Copy the file telex.db in the state directory into the empty PostgreSQL database that the configuration names\n" +
+			"in store.dsn, in one transaction, and count the rows on both sides. The daemon must not run. The file is kept.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if from, _ := c.Flags().GetString("from"); from != config.SQLite {
 				return wrongUsage(c, fmt.Errorf("%q needs --from sqlite", c.CommandPath()))
