@@ -77,7 +77,7 @@ func TestPairing(t *testing.T) {
 			_, stderr = s.command(t, exitFailed, "pair", "approve", "00000000")
 			wantText(t, "stderr", stderr, "telex: the code is unknown or has expired\n")
 			stdout, _ = s.command(t, exitDone, "pair", "approve", strings.ToLower(code))
-			if want := "telegram:user:1001 (Ada) is let in.\n"; stdout != want {
+			if want := "telegram:user:1001 (Ada) now has access.\n"; stdout != want {
 				t.Errorf("approve: got %q, want %q", stdout, want)
 			}
 			if !running {
@@ -103,11 +103,11 @@ func TestPairing(t *testing.T) {
 			stdout, _ = s.command(t, exitDone, "pair", "list")
 			wantText(t, "the list", stdout, "LET IN", "telegram:user:1001  Ada   operator  ")
 			stdout, _ = s.command(t, exitDone, "pair", "revoke", "telegram:user:1001")
-			if want := "telegram:user:1001 is not let in any more.\n"; stdout != want {
+			if want := "telegram:user:1001 no longer has access.\n"; stdout != want {
 				t.Errorf("revoke: got %q, want %q", stdout, want)
 			}
 			_, stderr = s.command(t, exitFailed, "pair", "revoke", "telegram:user:1001")
-			wantText(t, "stderr", stderr, "nobody with this id was let in by a code", "access names")
+			wantText(t, "stderr", stderr, "nobody with this id got access by a code", "remove them there")
 			if !running {
 				daemon = w.daemon(sections{access: pairing}, s.env)
 			}
@@ -173,7 +173,7 @@ func TestSessions(t *testing.T) {
 				wantText(t, "stderr", stderr, "telex: unknown conversation "+args[1])
 			}
 			stdout, stderr = s.command(t, exitDone, "sessions", "list")
-			if stdout != "" || stderr != "Nothing was said yet.\n" {
+			if stdout != "" || stderr != "No conversation is stored yet.\n" {
 				t.Errorf("stdout %q, stderr %q, want a remark alone", stdout, stderr)
 			}
 			if !running {
@@ -217,7 +217,7 @@ func TestDeletePerson(t *testing.T) {
 	_, stderr := s.command(t, exitFailed, "sessions", "show", "telegram:1001")
 	wantText(t, "stderr", stderr, "unknown conversation telegram:1001")
 	_, stderr = s.command(t, exitDone, "pair", "list")
-	wantText(t, "stderr", stderr, "nobody was let in")
+	wantText(t, "stderr", stderr, "nobody got access by one")
 	w.knock(len(w.texts(ada)) + 1)
 	daemon.stop()
 	if found := sockets(t, s.dir); len(found) != 0 {
@@ -279,7 +279,7 @@ func TestTwoDaemons(t *testing.T) {
 	// In this case, the daemon uses another runtime directory, so the command can't reach the daemon. The error must say
 	// where the command looked for a daemon.
 	_, stderr := states[0].command(t, exitFailed, "pair", "list")
-	wantText(t, "stderr", stderr, "a telex runs and was not reached by its socket", "XDG_RUNTIME_DIR")
+	wantText(t, "stderr", stderr, "a daemon runs, but can't be reached by its socket", "XDG_RUNTIME_DIR")
 }
 
 // A terminal connects to the running daemon and continues the session that an earlier terminal began.

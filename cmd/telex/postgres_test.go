@@ -100,7 +100,7 @@ func TestPostgreSQLDaemon(t *testing.T) {
 		wantText(t, "stderr of "+strings.Join(args, " "), stderr, "telex: ", "open store: database test1 at 127.0.0.1:", "the database can't be reached (failed to connect")
 	}
 	stdout, _ = run(exitFailed, "doctor")
-	wantText(t, "doctor", stdout, "problem  store: open store: database test1 at 127.0.0.1:", "→ start the database; if it runs, look at store.dsn and at the network between\n")
+	wantText(t, "doctor", stdout, "problem  store: open store: database test1 at 127.0.0.1:", "→ start the database; if it runs, check store.dsn and the network connection to it\n")
 }
 
 // The database is killed in the middle of answers and is unreachable for a while. People must get every answer once and

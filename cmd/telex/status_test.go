@@ -14,7 +14,7 @@ import (
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{Rate: 20}), newState(t)
-	if _, stderr := s.command(t, 1, "status"); !strings.Contains(stderr, "no telex runs") {
+	if _, stderr := s.command(t, 1, "status"); !strings.Contains(stderr, "no daemon runs") {
 		t.Errorf("without a daemon it says %q", stderr)
 	}
 	daemon := w.daemon(sections{}, s.env)
@@ -55,13 +55,13 @@ func TestStatus(t *testing.T) {
 func TestReplicasOfAFile(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
-	if _, stderr := s.command(t, exitFailed, "replicas"); !strings.Contains(stderr, "no telex runs") {
+	if _, stderr := s.command(t, exitFailed, "replicas"); !strings.Contains(stderr, "no daemon runs") {
 		t.Errorf("without a daemon it says %q", stderr)
 	}
 	daemon := w.daemon(sections{}, s.env)
 	defer daemon.stop()
 	out, _ := s.command(t, exitDone, "replicas")
-	wantText(t, "stdout", out, "This daemon has its store for itself")
+	wantText(t, "stdout", out, "This daemon's store is a file")
 	out, _ = s.command(t, exitDone, "replicas", "--json")
 	if want := `{"self":0,"leases_lost":0,"shared":false,"replicas":[]}`; strings.Join(strings.Fields(out), "") != want {
 		t.Errorf("got %s, want %s", out, want)

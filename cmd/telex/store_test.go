@@ -110,7 +110,7 @@ func TestStoreRestore(t *testing.T) {
 	daemon.awaitLog("turn ended", 2)
 
 	stdout, stderr := s.run(t, exitFailed, "restore", backup)
-	wantText(t, "stderr", stderr, "a telex runs; stop it first", s.file+" is in use by another process")
+	wantText(t, "stderr", stderr, "a daemon runs; stop it first", s.file+" is in use by another process")
 	if stdout != "" {
 		t.Errorf("stdout %q, want nothing", stdout)
 	}
@@ -121,7 +121,7 @@ func TestStoreRestore(t *testing.T) {
 	_, stderr = s.run(t, exitFailed, "restore", backup+".damaged")
 	wantText(t, "stderr", stderr, "telex: check backup: ", "damaged")
 	stdout, _ = s.run(t, exitDone, "restore", backup)
-	wantText(t, "stdout", stdout, s.file+": restored from "+backup+"\n", s.file+".before-restore-", ": the store that was there; ")
+	wantText(t, "stdout", stdout, s.file+": restored from "+backup+"\n", s.file+".before-restore-", ": the old store; ")
 	stdout, _ = s.run(t, exitDone, "check")
 	wantText(t, "stdout of check", stdout, "  messages known       1\n")
 	daemon = w.daemon(sections{}, s.env)
@@ -178,7 +178,7 @@ func TestStoreBackupOverwritesNothing(t *testing.T) {
 	for _, file := range []string{taken, s.file, s.dir} {
 		before, _ := os.ReadFile(file) // ReadFile returns nothing for a directory
 		stdout, stderr := s.run(t, exitFailed, "backup", file)
-		if want := "telex: " + file + " is there already, and a backup overwrites nothing: name another file\n"; stdout != "" || stderr != want {
+		if want := "telex: " + file + " already exists, and a backup overwrites nothing: name another file\n"; stdout != "" || stderr != want {
 			t.Errorf("stdout %q, stderr %q, want nothing and %q", stdout, stderr, want)
 		}
 		if after, _ := os.ReadFile(file); !bytes.Equal(after, before) {
@@ -194,7 +194,7 @@ func TestStoreMissing(t *testing.T) {
 	s := newState(t)
 	for _, args := range [][]string{{"check"}, {"backup", filepath.Join(t.TempDir(), "backup.db")}} {
 		stdout, stderr := s.run(t, exitFailed, args...)
-		want := "telex: there is no store at " + s.file + ": telex run makes it; if it is elsewhere, set STATE_DIRECTORY to its directory\n"
+		want := "telex: there is no store at " + s.file + ": telex run creates it; if the store is elsewhere, set STATE_DIRECTORY to its directory\n"
 		if stdout != "" || stderr != want {
 			t.Errorf("%v: stdout %q, stderr %q, want nothing and %q", args, stdout, stderr, want)
 		}

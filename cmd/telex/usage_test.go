@@ -20,7 +20,7 @@ func TestUsage(t *testing.T) {
 	s := newState(t)
 	daemon := w.daemon(sections{access: `{default: allow}`}, s.env)
 	stdout, stderr := s.command(t, exitDone, "usage")
-	if stdout != "" || stderr != "Nothing was used yet.\n" {
+	if stdout != "" || stderr != "No tokens were used yet.\n" {
 		t.Errorf("stdout %q, stderr %q, want a remark alone", stdout, stderr)
 	}
 	w.ask("say: one")

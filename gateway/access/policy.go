@@ -56,7 +56,7 @@ const maxName = 64
 // Policy.Approve returns ErrCode, and Policy.Revoke returns ErrNobody.
 var (
 	ErrCode   = errors.New("the code is unknown or has expired")
-	ErrNobody = errors.New("nobody with this id was let in by a code")
+	ErrNobody = errors.New("nobody with this id got access by a code")
 )
 
 // stored holds the same Store several times, once as each interface that Store embeds.

@@ -98,7 +98,7 @@ func admitted(a chat.Admission) Admitted {
 func (l *localAdmin) revoke(ctx context.Context, p chat.Person) error {
 	err := l.policy.Revoke(ctx, p, operator)
 	if errors.Is(err, access.ErrNobody) {
-		return fmt.Errorf("%w: people whom access names in the configuration are removed there", err)
+		return fmt.Errorf("%w; if access in the configuration names this person, remove them there", err)
 	}
 	return err
 }

@@ -192,7 +192,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		close(started)
 		a.start(ctx, "reloads", a.reloadOnSignal)
 		if err := releaseProgramPages(); err != nil {
-			a.log.Debug("the memory of the start was not released", slog.Any("error", err))
+			a.log.Debug("memory used at the start was not released", slog.Any("error", err))
 		}
 	})
 	joined()
@@ -263,7 +263,7 @@ func (a *App) alive(ctx context.Context) error {
 // they never call.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
-		a.log.Error("not all was closed", slog.Any("error", err))
+		a.log.Error("some parts were not closed", slog.Any("error", err))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // errNotRoot means that a user other than root has tried to pass a configuration to the daemon. If the daemon's own user could
 // pass a configuration, so could other programs that run as this user, such as MCP servers.
-var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
+var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, the daemon reads its own file again")
 
 // peerKey is the context key for the id of the Unix user who opened a connection.
 type peerKey struct{}
@@ -106,7 +106,7 @@ type control struct {
 func (c *control) start(ctx context.Context, path string) (end func()) {
 	l, err := listenControl(path)
 	if err != nil {
-		c.log.Warn("no control socket: commands can't look into this daemon", slog.String("path", path), slog.Any("error", err))
+		c.log.Warn("no control socket: commands such as telex status can't reach this daemon", slog.String("path", path), slog.Any("error", err))
 		return func() {}
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -120,7 +120,7 @@ func (c *control) start(ctx context.Context, path string) (end func()) {
 	go func() {
 		defer close(served)
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			c.log.Error("control socket is not served any more", slog.String("path", path), slog.Any("error", err))
+			c.log.Error("control socket failed: commands such as telex status can't reach this daemon any more", slog.String("path", path), slog.Any("error", err))
 		}
 	}()
 	return func() {
@@ -220,7 +220,7 @@ func (c *control) write(w http.ResponseWriter, status int, body any) {
 func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Upgrade") != controlProtocol {
 		w.Header().Set("Upgrade", controlProtocol)
-		c.write(w, http.StatusUpgradeRequired, errorBody{"this telex is of another version than the daemon: restart the daemon"})
+		c.write(w, http.StatusUpgradeRequired, errorBody{"the daemon has a different version from this program: restart the daemon"})
 		return
 	}
 	c.terminals.Add(1)
@@ -244,7 +244,7 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 // anything before it has received this response.
 func (c *control) upgrade(conn net.Conn, buffered *bufio.ReadWriter) error {
 	if buffered.Reader.Buffered() > 0 {
-		return errors.New("the client spoke before it was answered")
+		return errors.New("the client sent data before it got the response")
 	}
 	if err := conn.SetDeadline(time.Now().Add(controlTimeout)); err != nil {
 		return err

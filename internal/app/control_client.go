@@ -98,8 +98,8 @@ func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return fals
 // notReached returns the error of a command that can't reach the daemon's socket although a daemon uses the store. The
 // parameter locked is the error that says that the store is in use.
 func notReached(locked error) error {
-	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
-		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
+	return fmt.Errorf("a daemon runs, but can't be reached by its socket: if it is just starting or stopping, try again; otherwise run this "+
+		"command on its machine, as its user and with its XDG_RUNTIME_DIR (%w)", locked)
 }
 
 // dialRunning connects to the running daemon. dialRunning fails with errNoDaemon if it can't reach the daemon.
@@ -211,7 +211,7 @@ func (r remote) exchange(ctx context.Context, method, path string, body any, hea
 func refusal(resp *http.Response) error {
 	var t errorBody
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
-		return fmt.Errorf("the daemon answers %s; is it of another version? then restart it", resp.Status)
+		return fmt.Errorf("the daemon answered %s; if its version differs from this program's, restart it", resp.Status)
 	}
 	return RefusedError{t.Error}
 }

@@ -119,7 +119,7 @@ func withShortPath(path string, use func(string) error) error {
 	defer func() { _ = dir.Close() }() // ignore the error of Close: nothing was written
 	short := filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())))
 	if !exists(short) {
-		return fmt.Errorf("the path %s is longer than %d bytes, which no socket's may be: choose another directory with RUNTIME_DIRECTORY", path, maxSocketPath)
+		return fmt.Errorf("the path %s is longer than %d bytes, the limit for a socket: choose another directory with RUNTIME_DIRECTORY", path, maxSocketPath)
 	}
 	return use(filepath.Join(short, filepath.Base(path)))
 }

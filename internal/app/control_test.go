@@ -83,10 +83,10 @@ func TestControl(t *testing.T) {
 	if d, err := dialed(t, path).delete(t.Context(), want); err != nil || d.Messages != 3 || does.deleted != want {
 		t.Errorf("delete: got %+v, %v of %+v", d, err, does.deleted)
 	}
-	if _, err := ask[none](t.Context(), dialed(t, path), http.MethodPost, "/v2/something", nil); err == nil || !strings.Contains(err.Error(), "another version") {
+	if _, err := ask[none](t.Context(), dialed(t, path), http.MethodPost, "/v2/something", nil); err == nil || !strings.Contains(err.Error(), "version differs") {
 		t.Errorf("unknown path: got %v", err)
 	}
-	if _, err := ask[none](t.Context(), dialed(t, path), http.MethodPost, pathChat, nil); err == nil || !strings.Contains(err.Error(), "another version") {
+	if _, err := ask[none](t.Context(), dialed(t, path), http.MethodPost, pathChat, nil); err == nil || !strings.Contains(err.Error(), "different version") {
 		t.Errorf("chat without an upgrade: got %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 		}
 		return found
 	case err != nil:
-		return []finding{{"configuration", problem, err.Error(), "name the file with --config, or make it: config.yaml.example explains each key"}}
+		return []finding{{"configuration", problem, err.Error(), "name the file with --config, or create it; config.yaml.example explains each key"}}
 	}
 	for _, w := range c.Warnings {
 		what, mend, hinted := strings.Cut(w, "; ")
@@ -110,7 +110,7 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 		found = append(found, finding{"configuration", doubt, what, mend})
 	}
 	if nobody := c.NoAccessReason(); nobody != "" {
-		found = append(found, finding{"configuration", doubt, nobody, "let people in by access.allow or access.default"})
+		found = append(found, finding{"configuration", doubt, nobody, "give people access with access.allow or access.default"})
 	}
 	return append(found, finding{Check: "configuration", State: healthy, What: c.File() + " is correct"})
 }

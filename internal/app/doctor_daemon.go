@@ -34,11 +34,11 @@ func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	switch {
 	case errors.Is(err, errNoSocket):
 		return []finding{{
-			check, doubt, held + ", and is not reached by its control socket",
-			"if it starts or stops just now, wait; else end that process, or set another STATE_DIRECTORY for this configuration",
+			check, doubt, held + ", but can't be reached by its control socket",
+			"if that process is just starting or stopping, wait; otherwise end it, or set another STATE_DIRECTORY for this configuration",
 		}}
 	case err != nil:
-		return []finding{{check, doubt, err.Error(), "run telex doctor as root or as the user of the daemon, and with the same version"}}
+		return []finding{{check, doubt, err.Error(), "run telex doctor as root or as the daemon's user, in the same version as the daemon"}}
 	case !sameFile(readBy(c.File()), readBy(s.Config)):
 		return []finding{{
 			check, problem, fmt.Sprintf("another daemon holds the state directory %s: process %d, with the configuration %s", dir, s.PID, s.Config),
@@ -63,7 +63,7 @@ func judgeReplicas(s DaemonStatus) []finding {
 	if s.Store != "" {
 		found = append(found, finding{
 			"daemon", problem, "it answers nobody for now: " + s.Store,
-			"start the database, or mend the network to it; the daemon goes on by itself",
+			"start the database, or repair the network connection to it; the daemon then continues by itself",
 		})
 	}
 	if s.Replicas == nil || len(s.Replicas.Replicas) == 0 {
@@ -87,7 +87,7 @@ func judgeReplicas(s DaemonStatus) []finding {
 	if len(endpoints) > 1 {
 		found = append(found, finding{
 			check, doubt, "the daemons that share the database run different endpoints: " + strings.Join(slices.Sorted(maps.Keys(endpoints)), " and "),
-			"give all of them the same configuration, then telex reload on each machine",
+			"give all of them the same configuration, then run telex reload on each machine",
 		})
 	}
 	if len(found) == 0 {
@@ -103,8 +103,8 @@ func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found [
 	for _, s := range servers {
 		if unit["MemoryDenyWriteExecute"] == "yes" && slices.Contains(compilers, filepath.Base(s.Command)) {
 			found = append(found, finding{
-				"MCP server " + s.Name, doubt, s.Command + " compiles while it runs, which the unit forbids (MemoryDenyWriteExecute)",
-				"systemctl edit telex, and write: [Service] and, on the next line, MemoryDenyWriteExecute=no; then systemctl restart telex",
+				"MCP server " + s.Name, doubt, s.Command + " compiles code while it runs, which the unit forbids (MemoryDenyWriteExecute)",
+				"run systemctl edit telex, and write [Service] and, on the next line, MemoryDenyWriteExecute=no; then run systemctl restart telex",
 			})
 		}
 	}

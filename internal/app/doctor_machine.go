@@ -42,7 +42,7 @@ func (d *doctor) disk(dir string) finding {
 	}
 	var st unix.Statfs_t
 	if err := d.stat(dir, &st); err != nil {
-		return finding{"disk", problem, fmt.Sprintf("%s: %v", dir, err), "set STATE_DIRECTORY to a directory of a disk"}
+		return finding{"disk", problem, fmt.Sprintf("%s: %v", dir, err), "set STATE_DIRECTORY to a directory that can be read"}
 	}
 	return judgeDisk(dir, st)
 }
@@ -53,7 +53,7 @@ func judgeDisk(dir string, st unix.Statfs_t) finding {
 	what := fmt.Sprintf("%s has %d MiB free", dir, free>>20)
 	switch {
 	case st.Flags&unix.ST_RDONLY != 0:
-		return finding{check, problem, dir + " is read-only", "mount it for writing, or set STATE_DIRECTORY"}
+		return finding{check, problem, dir + " is read-only", "mount it for writing, or set STATE_DIRECTORY to another directory"}
 	case st.Files > 0 && st.Ffree == 0:
 		return finding{check, problem, dir + " has no inodes left", mend}
 	case free < noSpace:
@@ -72,7 +72,7 @@ func (d *doctor) store(ctx context.Context) []finding {
 	case err != nil:
 		return nil // the configuration is invalid, which the method configuration reports
 	case at.dsn.IsSQLite() && !exists(at.file()):
-		return []finding{{Check: check, State: healthy, What: at.file() + " is not there yet: telex run makes it"}}
+		return []finding{{Check: check, State: healthy, What: at.file() + " does not exist yet; telex run creates it"}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
@@ -99,9 +99,9 @@ func judgeOpenError(at location, err error) finding {
 	f := finding{"store", problem, err.Error(), mendStore(at)}
 	switch {
 	case errors.Is(err, store.ErrAway):
-		f.Mend = "start the database; if it runs, look at store.dsn and at the network between"
+		f.Mend = "start the database; if it runs, check store.dsn and the network connection to it"
 	case errors.Is(err, store.ErrOlder), errors.Is(err, store.ErrEmpty):
-		f.State, f.Mend = doubt, "telex store migrate, or telex run"
+		f.State, f.Mend = doubt, "run telex store migrate or telex run"
 	case at.dsn.IsSQLite() && !errors.Is(err, store.ErrCorrupt):
 		f.Mend = "give " + at.file() + " to the user of the daemon, or run telex doctor as that user"
 	}
@@ -110,9 +110,9 @@ func judgeOpenError(at location, err error) finding {
 
 func mendStore(at location) string {
 	if at.dsn.IsSQLite() {
-		return "stop the daemon, then telex store restore BACKUP; docs/operations.md, under The store"
+		return "stop the daemon, then run telex store restore BACKUP; see The store in docs/operations.md"
 	}
-	return "docs/operations.md, under PostgreSQL"
+	return "see PostgreSQL in docs/operations.md"
 }
 
 // running reports whether a daemon runs: whether a process has locked the store in dir, or answers at its socket.
@@ -148,20 +148,20 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
 	case unit["ActiveState"] == "active" && unit["UnitFileState"] == "disabled":
-		return []finding{{check, doubt, active + "; it does not start with the machine", "systemctl enable telex"}}
+		return []finding{{check, doubt, active + "; it does not start with the machine", "run systemctl enable telex"}}
 	case unit["ActiveState"] == "active":
 		return []finding{{Check: check, State: healthy, What: active}}
 	case runs:
 		return []finding{{
 			check, problem, fmt.Sprintf("telex.service is %s, and another daemon runs: %s", unit["ActiveState"], held),
-			"stop the other one, then systemctl restart telex",
+			"stop the other one, then run systemctl restart telex",
 		}}
 	case unit["ActiveState"] == "inactive":
-		return []finding{{check, doubt, "telex.service does not run", "systemctl enable --now telex"}}
+		return []finding{{check, doubt, "telex.service does not run", "run systemctl enable --now telex"}}
 	}
 	return []finding{{
 		check, problem, fmt.Sprintf("telex.service is %s (%s, exit status %s)", unit["ActiveState"], unit["Result"], unit["ExecMainStatus"]),
-		"journalctl -u telex -n 50 says why; then systemctl restart telex",
+		"find the cause with journalctl -u telex -n 50, and correct it; then run systemctl restart telex",
 	}}
 }
 

@@ -48,7 +48,7 @@ func mendOf(kind chat.ErrorKind, section string) string {
 	case chat.Auth, chat.Forbidden:
 		return "put a valid token into " + section
 	case chat.RateLimited:
-		return "wait a little and ask again"
+		return "wait a little, then run telex doctor again"
 	}
 	return "check the addresses in " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
@@ -79,19 +79,19 @@ func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []
 		what += fmt.Sprintf("; its window is %d tokens", told.window)
 	}
 	if told.output > 0 {
-		what += fmt.Sprintf("; an answer may have %d", told.output)
+		what += fmt.Sprintf("; an answer may have %d tokens", told.output)
 	}
 	found := []finding{{Check: name, State: healthy, What: what}}
 	if told.window > 0 && m.ContextWindow > told.window {
 		found = append(found, finding{
-			name, doubt, fmt.Sprintf("context_window is %d, and the provider says %d", m.ContextWindow, told.window),
+			name, doubt, fmt.Sprintf("context_window is %d, but the provider says %d", m.ContextWindow, told.window),
 			fmt.Sprintf("set context_window: %d", told.window),
 		})
 	}
 	if told.output > 0 && m.MaxOutputTokens > told.output {
 		found = append(found, finding{
-			name, doubt, fmt.Sprintf("max_output_tokens is %d, and the provider says %d", m.MaxOutputTokens, told.output),
-			fmt.Sprintf("set max_output_tokens: %d, or leave it out", told.output),
+			name, doubt, fmt.Sprintf("max_output_tokens is %d, but the provider says %d", m.MaxOutputTokens, told.output),
+			fmt.Sprintf("set max_output_tokens: %d, or remove the line", told.output),
 		})
 	}
 	return found
@@ -207,10 +207,10 @@ func (d *doctor) clock() finding {
 	d.skew.mu.Lock()
 	defer d.skew.mu.Unlock()
 	const mend = "set the clock by the network: timedatectl set-ntp true"
-	off := fmt.Sprintf("this machine's clock is %s from that of %s", d.skew.smallest.Abs().Round(time.Second), d.skew.from)
+	off := fmt.Sprintf("this machine's clock differs by %s from that of %s", d.skew.smallest.Abs().Round(time.Second), d.skew.from)
 	switch {
 	case d.skew.from == "":
-		return finding{"clock", doubt, "no server told the time", ""}
+		return finding{"clock", doubt, "no server sent the time", ""}
 	case d.skew.smallest.Abs() > maxSkew:
 		return finding{"clock", problem, off, mend}
 	case d.skew.smallest.Abs() > doubtfulSkew:

@@ -152,7 +152,7 @@ func TestDoctor(t *testing.T) {
 			name: "missing scopes", text: model(goodKey) + fmt.Sprintf("platforms: {slack: {bot_token: xoxb-1-secret, app_token: xapp-1-secret, api_base: %q}}\n", p.poor+"/api/"),
 			check: "endpoint slack", state: problem, what: "lacks the scopes app_mentions:read, assistant:write", mend: "install the app again",
 		},
-		{name: "a wrong clock", text: model(goodKey) + bot, transport: late{}, check: "clock", state: problem, what: "is 1h0m", mend: "timedatectl"},
+		{name: "a wrong clock", text: model(goodKey) + bot, transport: late{}, check: "clock", state: problem, what: "differs by 1h0m", mend: "timedatectl"},
 		{name: "a wrong key", text: model("wrong") + bot, check: "model main", state: problem, what: "auth", mend: "a valid key into api_key of the model main"},
 		{
 			name: "an unreachable model", text: strings.Replace(model(goodKey), p.world.ModelURL, "http://127.0.0.1:1", 1) + bot,
@@ -173,8 +173,8 @@ func TestDoctor(t *testing.T) {
 		},
 		{
 			name: "a process that holds the store", text: model(goodKey) + bot, before: p.hold,
-			check: "daemon", state: doubt, what: fmt.Sprintf("%s is in use by another process (pid %d), and is not reached", store.File(p.state), os.Getpid()),
-			mend: "end that process",
+			check: "daemon", state: doubt, what: fmt.Sprintf("%s is in use by another process (pid %d), but can't be reached", store.File(p.state), os.Getpid()),
+			mend: "otherwise end it",
 		},
 		{
 			name: "a full disk", text: model(goodKey) + bot, stat: func(_ string, to *unix.Statfs_t) error {

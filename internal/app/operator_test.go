@@ -77,7 +77,7 @@ func TestTranscript(t *testing.T) {
 	if err := writeTranscript(&out, tr); err != nil {
 		t.Fatal(err)
 	}
-	want := "[2026-01-02 03:04 summary of what the model is not shown any more]\nThey met.\n\n" +
+	want := "[2026-01-02 03:04 summary of earlier messages, which the model no longer sees]\nThey met.\n\n" +
 		"[2026-01-02 03:04 user, summarized]\nold\n\n[2026-01-02 03:04 user x:user:5]\nlook\n[image]\n\n[2026-01-02 03:04 assistant]\nA cat.\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)

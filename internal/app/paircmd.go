@@ -77,7 +77,7 @@ func ListPairing(ctx context.Context, env config.Env, o Output) error {
 
 func writePairing(o Output, p Pairing, now time.Time) error {
 	if len(p.Waiting)+len(p.Admitted) == 0 {
-		_, err := fmt.Fprintln(o.Remarks, "Nobody has a code, and nobody was let in by one.")
+		_, err := fmt.Fprintln(o.Remarks, "Nobody has a code, and nobody got access by one.")
 		return err
 	}
 	waiting := [][]string{{"CODE", "WAITING", "NAME", "AGE"}}
@@ -122,7 +122,7 @@ func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) 
 		if n := oneLine(a.Name); n != "" {
 			name = " (" + n + ")"
 		}
-		return o.line("%s%s is let in.", oneLine(a.Person), name)
+		return o.line("%s%s now has access.", oneLine(a.Person), name)
 	})
 }
 
@@ -132,6 +132,6 @@ func RevokePairing(ctx context.Context, env config.Env, o Output, p chat.Person)
 		if err := do.revoke(ctx, p); err != nil {
 			return err
 		}
-		return o.line("%s is not let in any more.", oneLine(p.String()))
+		return o.line("%s no longer has access.", oneLine(p.String()))
 	})
 }

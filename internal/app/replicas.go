@@ -51,7 +51,7 @@ func (a *App) reserve(dir string) error {
 	case errors.Is(err, store.ErrLocked):
 		return err
 	case err != nil:
-		a.log.Warn("the state directory can't be used: commands can't look into this daemon", slog.Any("error", err))
+		a.log.Warn("the state directory can't be used: commands such as telex status can't reach this daemon", slog.Any("error", err))
 		return nil
 	}
 	a.down.add("state directory", release)

@@ -165,7 +165,7 @@ func TestReplicasThatDiffer(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := writeReplicas(Output{Results: out}, Replicas{}); err != nil || !strings.Contains(out.String(), "has its store for itself") {
+	if err := writeReplicas(Output{Results: out}, Replicas{}); err != nil || !strings.Contains(out.String(), "store is a file") {
 		t.Errorf("got %q, %v", out, err)
 	}
 	out.Reset()

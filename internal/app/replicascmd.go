@@ -17,8 +17,8 @@ import (
 // ErrNoPlace means that the running daemon has no lease. ShowReplicas writes the list of replicas before it returns ErrNoPlace.
 var ErrNoPlace = errors.New("the daemon has no lease on the store")
 
-const notShared = "This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
-	"several daemons can share their work; docs/scale.md says how."
+const notShared = "This daemon's store is a file, which no other daemon can use. With a PostgreSQL database,\n" +
+	"several daemons can share the work; docs/scale.md says how."
 
 // ShowReplicas asks the running daemon for the replicas, and writes them. ShowReplicas fails if it can't reach the
 // daemon.

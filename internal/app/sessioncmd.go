@@ -44,7 +44,7 @@ func ListSessions(ctx context.Context, env config.Env, o Output) (err error) {
 		return o.json(sessionRows(list))
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(o.Remarks, "Nothing was said yet.")
+		_, err := fmt.Fprintln(o.Remarks, "No conversation is stored yet.")
 		return err
 	}
 	rows := [][]string{{"CONVERSATION", "MESSAGES", "LAST ACTIVITY", "TOKENS", "MODEL", "SUMMARIZED"}}
@@ -155,7 +155,7 @@ func newTranscript(c chat.Conversation, s chat.Session, entries []chat.Entry) (t
 func writeTranscript(w io.Writer, t transcript) error {
 	var b strings.Builder
 	if t.Summary != "" {
-		fmt.Fprintf(&b, "[%s summary of what the model is not shown any more]\n%s\n\n", localTime(*t.SummaryAt), terminal.CleanSource(t.Summary))
+		fmt.Fprintf(&b, "[%s summary of earlier messages, which the model no longer sees]\n%s\n\n", localTime(*t.SummaryAt), terminal.CleanSource(t.Summary))
 	}
 	for _, m := range t.Messages {
 		who := m.Role
@@ -205,11 +205,11 @@ func deleteWith(ctx context.Context, env config.Env, o Output, what Deletion, na
 			return o.json(d)
 		}
 		if what.Person != "" && d == (Deleted{}) {
-			return o.line("%s: nothing that they said was kept.", oneLine(name))
+			return o.line("%s: nothing was stored about this person.", oneLine(name))
 		}
 		also := ""
 		if d.Code {
-			also = "; a code that let them in or that they were given does not hold any more"
+			also = "; their pairing code, and access by a code, are revoked"
 		}
 		noun := "messages"
 		if d.Messages == 1 {

@@ -80,7 +80,7 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 		}
 	}
 	if exists(s.o.File) {
-		return fmt.Errorf("%s is there already, and setup overwrites nothing: move it away, or name another file with --output", s.o.File)
+		return fmt.Errorf("%s already exists, and setup overwrites nothing: move it away, or name another file with --output", s.o.File)
 	}
 	for _, step := range []func(context.Context) error{s.platforms, s.model, s.people, s.write} {
 		if err := step(ctx); err != nil {
@@ -106,7 +106,7 @@ func (s *setup) platforms(ctx context.Context) error {
 		names[i] = fmt.Sprintf("%d %s", i+1, kind)
 	}
 	answer, err := s.ask(ctx, question{
-		text:      "Which platforms? " + strings.Join(names, ", ") + "; numbers or names, with commas",
+		text:      "Which platforms? " + strings.Join(names, ", ") + "; numbers or names, separated by commas",
 		flagValue: strings.Join(s.o.Platforms, ","), defaultAnswer: config.KindTelegram,
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *setup) platforms(ctx context.Context) error {
 		}
 		kind, ok := setupKindOf(name)
 		if !ok {
-			return fmt.Errorf("%q is not a platform; there are %s", name, strings.Join(names, ", "))
+			return fmt.Errorf("%q is not a platform; the platforms are %s", name, strings.Join(names, ", "))
 		}
 		if slices.ContainsFunc(s.draft.platforms, func(p draftPlatform) bool { return p.kind == name }) {
 			continue
@@ -188,7 +188,7 @@ func (s *setup) value(ctx context.Context, kind string, k setupKey, try int) (st
 func (s *setup) fromEnvironment(name string) (string, error) {
 	value := s.env.Value(name)
 	if value == "" {
-		return "", fmt.Errorf("%s is not set, and --secrets=environment takes secrets from nowhere else", name)
+		return "", fmt.Errorf("%s is not set, and with --secrets=environment, setup takes secrets only from the environment", name)
 	}
 	return value, nil
 }
@@ -214,7 +214,7 @@ func documented(page string) string {
 // model asks for the model and its API again and again until the model answers a test question.
 func (s *setup) model(ctx context.Context) error {
 	if !s.o.Silent {
-		fmt.Fprintf(s.out.Remarks, "\nThe model: any service with OpenAI's API.\n")
+		fmt.Fprintf(s.out.Remarks, "\nThe model: any service with an OpenAI-compatible API.\n")
 	}
 	for try := 1; ; try++ {
 		var err error
@@ -260,7 +260,7 @@ func (s *setup) people(ctx context.Context) error {
 	if len(s.o.Allow) > 0 || s.o.Silent {
 		return nil
 	}
-	const text = "\nWho may talk to the bot at once? Such as telegram:user:1234, with commas; nobody: people get a code, and you let them in"
+	const text = "\nWho may talk to the bot without a code, such as telegram:user:1234 (several separated by commas)? With nobody, all people need a code"
 	answer, err := s.ask(ctx, question{text: text, defaultAnswer: "nobody"})
 	if err != nil || answer == "nobody" {
 		return err
@@ -342,7 +342,7 @@ func (d *draft) write(path string) error {
 func writePrivate(path, text string, how int) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and setup overwrites nothing", path)
+		return fmt.Errorf("%s already exists, and setup overwrites nothing", path)
 	}
 	if err != nil {
 		return err
@@ -367,5 +367,5 @@ func (s *setup) next() error {
 	if !s.codes {
 		return nil
 	}
-	return s.out.line("The first message is answered with a code: telex pair approve CODE lets that person in.")
+	return s.out.line("The bot answers the first message with a code: telex pair approve CODE gives that person access.")
 }

@@ -26,7 +26,7 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	}
 	if s.o.Silent {
 		if q.defaultAnswer == "" && !q.optional {
-			return "", fmt.Errorf("%s: there is no answer, and --non-interactive asks nothing: %s", q.text, q.how)
+			return "", fmt.Errorf("%s: there is no answer, and with --non-interactive, setup asks nothing: %s", q.text, q.how)
 		}
 		return q.defaultAnswer, nil
 	}
@@ -34,7 +34,7 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 		fmt.Fprint(s.out.Remarks, q.text)
 		switch {
 		case q.secret && q.defaultAnswer != "":
-			fmt.Fprint(s.out.Remarks, " [make one up]")
+			fmt.Fprint(s.out.Remarks, " [generate one]")
 		case q.defaultAnswer != "":
 			fmt.Fprintf(s.out.Remarks, " [%s]", q.defaultAnswer)
 		case q.optional:

@@ -33,9 +33,9 @@ const (
 func canInstall() error {
 	switch {
 	case os.Geteuid() != 0:
-		return errors.New("the service can be installed by root only: use sudo")
+		return errors.New("only root can install the service: use sudo")
 	case !exists("/run/systemd/system"):
-		return errors.New("systemd does not run this machine: without --service, setup writes the configuration alone")
+		return errors.New("this machine does not run systemd: without --service, setup only writes the configuration")
 	}
 	return nil
 }
@@ -44,9 +44,9 @@ func canInstall() error {
 func (s *setup) canServe() error {
 	switch {
 	case s.o.File != serviceConfig:
-		return fmt.Errorf("the service reads %s alone: leave --output out", serviceConfig)
+		return fmt.Errorf("the service reads only %s: leave out --output", serviceConfig)
 	case s.o.InEnvironment:
-		return errors.New("the service gets its secrets from files: leave --secrets=environment out")
+		return errors.New("the service gets its secrets from files: leave out --secrets=environment")
 	}
 	return canInstall()
 }
@@ -61,7 +61,7 @@ func (s *setup) installConfigured(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.out.line("%s is there already, and stays as it is.", s.o.File); err != nil {
+	if err := s.out.line("%s already exists and stays as it is.", s.o.File); err != nil {
 		return err
 	}
 	s.codes = c.Access.Default == config.AccessPair
@@ -95,13 +95,13 @@ func (s *setup) install(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.out.line("telex.service runs, and starts with the machine. journalctl -fu telex shows its log, and telex doctor says what is wrong when something is."); err != nil {
+	if err := s.out.line("telex.service runs, and starts with the machine. journalctl -fu telex shows its log. If something is wrong, telex doctor says what, and how to fix it."); err != nil {
 		return err
 	}
 	if !s.codes {
 		return nil
 	}
-	return s.out.line("Now write to the bot. The first message is answered with a code: sudo telex pair approve CODE lets that person in.")
+	return s.out.line("Now write to the bot. The bot answers the first message with a code: sudo telex pair approve CODE gives that person access.")
 }
 
 // connectTime is the longest time that setup waits for the daemon to connect to its platforms before it shows the
@@ -181,7 +181,7 @@ func Uninstall(ctx context.Context, out Output) error {
 		return errors.New("telex was installed by a package: remove it with dpkg --remove telex, or rpm --erase telex")
 	}
 	if !exists(unitFile) {
-		return fmt.Errorf("there is no %s: nothing was installed by setup", unitFile)
+		return fmt.Errorf("there is no %s: setup has not installed the service", unitFile)
 	}
 	if err := systemctl(ctx, "disable", "--now", "telex"); err != nil {
 		return err
@@ -194,6 +194,6 @@ func Uninstall(ctx context.Context, out Output) error {
 	if err := systemctl(ctx, "daemon-reload"); err != nil {
 		return err
 	}
-	return out.line("The service is gone. The configuration is still in %s, and the store in %s; delete them with:\n  rm -r %[1]s %[2]s /var/lib/private/telex",
+	return out.line("The service is removed. The configuration is still in %s, and the store in %s; delete them with:\n  rm -r %[1]s %[2]s /var/lib/private/telex",
 		filepath.Dir(serviceConfig), serviceStateDir)
 }

@@ -112,7 +112,7 @@ func TestSetupAsksNothing(t *testing.T) {
 	}
 	o.File, o.In = filepath.Join(dir, "config.yaml"), strings.NewReader("")
 	err = Setup(t.Context(), func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Output{}, o)
-	if err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second time: %v", err)
 	}
 	if after, err := os.ReadFile(o.File); err != nil || !bytes.Equal(after, before) {
@@ -123,7 +123,7 @@ func TestSetupAsksNothing(t *testing.T) {
 		t.Errorf("a wrong token: %v", err)
 	}
 	delete(env, "TELEGRAM_BOT_TOKEN")
-	if _, _, _, err := p.setUp(o, "", env); err == nil || !strings.Contains(err.Error(), "Bot token, from @BotFather: there is no answer, and --non-interactive asks nothing: set TELEGRAM_BOT_TOKEN, or add --set telegram.token=…") {
+	if _, _, _, err := p.setUp(o, "", env); err == nil || !strings.Contains(err.Error(), "Bot token, from @BotFather: there is no answer, and with --non-interactive, setup asks nothing: set TELEGRAM_BOT_TOKEN, or add --set telegram.token=…") {
 		t.Errorf("no token: %v", err)
 	}
 }
@@ -183,7 +183,7 @@ func TestSetupWithoutAKey(t *testing.T) {
 		t.Error("there is a key")
 	}
 	_, _, _, err = p.setUp(SetupOptions{Silent: true, Set: set}, "", env)
-	if err == nil || !strings.HasSuffix(err.Error(), "API key: there is no answer, and --non-interactive asks nothing: set OPENAI_API_KEY") {
+	if err == nil || !strings.HasSuffix(err.Error(), "API key: there is no answer, and with --non-interactive, setup asks nothing: set OPENAI_API_KEY") {
 		t.Errorf("the usual provider without a key: %v", err)
 	}
 }

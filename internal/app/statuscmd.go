@@ -96,7 +96,7 @@ func timeOrNil(t time.Time) *time.Time {
 }
 
 // errNoDaemon means that a command could not reach a daemon.
-var errNoDaemon = errors.New("no telex runs with this state directory, as this user")
+var errNoDaemon = errors.New("no daemon runs with this state directory as this user")
 
 // ShowStatus asks the running daemon for its status, and writes it. ShowStatus fails if it can't reach the daemon.
 func ShowStatus(ctx context.Context, env config.Env, o Output) error {

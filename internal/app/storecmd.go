@@ -38,7 +38,7 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 	defer func() { err = errors.Join(err, r.Close()) }()
 	switch err := r.Backup(ctx, file); {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s is there already, and a backup overwrites nothing: name another file", file)
+		return fmt.Errorf("%s already exists, and a backup overwrites nothing: name another file", file)
 	case err != nil:
 		return err
 	}
@@ -90,14 +90,14 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	done, err := store.Restore(ctx, store.Options{Path: store.File(dir)}, file)
 	switch {
 	case errors.Is(err, store.ErrLocked):
-		return fmt.Errorf("restore store: a telex runs; stop it first, for example with systemctl stop telex (%w)", err)
+		return fmt.Errorf("restore store: a daemon runs; stop it first, for example with systemctl stop telex (%w)", err)
 	case err != nil:
 		return err
 	}
 	if err := o.line("%s: restored from %s", done.Path, file); err != nil || done.Kept == "" {
 		return err
 	}
-	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
+	return o.line("%s: the old store; delete it when you no longer need it", done.Kept)
 }
 
 // restoreDir is like stateDir, but also returns the directory of the systemd service if that directory contains no store yet,
@@ -120,7 +120,7 @@ func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	}
 	s, err := at.write(ctx)
 	if errors.Is(err, store.ErrLocked) && at.dsn.IsSQLite() {
-		return fmt.Errorf("migrate store: a telex runs, and brought it up to date when it started (%w)", err)
+		return fmt.Errorf("migrate store: a daemon runs, and updated the store when it started (%w)", err)
 	}
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 		return err
 	}
 	if report.Schema > report.Knows {
-		return o.line("%s: schema %d of a newer telex, which this one can use; it knows %d", report.Path, report.Schema, report.Knows)
+		return o.line("%s: schema %d, of a newer telex; this telex knows schema %d and can use the store", report.Path, report.Schema, report.Knows)
 	}
 	return o.line("%s: schema %d, which is the newest", report.Path, report.Schema)
 }
@@ -170,22 +170,22 @@ func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	if err := o.table(rows...); err != nil {
 		return err
 	}
-	return o.line("%s: copied from %s, every row counted on both sides; delete the file when it is not needed any more", to.Name(), at.file())
+	return o.line("%s: copied from %s, every row counted on both sides; delete the file when you no longer need it", to.Name(), at.file())
 }
 
 func errNoStore(path string) error {
-	return fmt.Errorf("there is no store at %s: telex run makes it; if it is elsewhere, set STATE_DIRECTORY to its directory", path)
+	return fmt.Errorf("there is no store at %s: telex run creates it; if the store is elsewhere, set STATE_DIRECTORY to its directory", path)
 }
 
 func (o Output) report(rep store.Report) error {
 	if len(rep.Problems) > 0 {
-		return o.line("%s: damaged\n  %s\nWhat to do about it is in docs/operations.md, under The store.", rep.Path, strings.Join(rep.Problems, "\n  "))
+		return o.line("%s: damaged\n  %s\ndocs/operations.md, under The store, says what to do.", rep.Path, strings.Join(rep.Problems, "\n  "))
 	}
 	if len(rep.Risks) > 0 {
-		return o.line("%s: intact, but at risk\n  %s\nWhat to do about it is in docs/operations.md, under PostgreSQL.", rep.Path, strings.Join(rep.Risks, "\n  "))
+		return o.line("%s: intact, but at risk\n  %s\ndocs/operations.md, under PostgreSQL, says what to do.", rep.Path, strings.Join(rep.Risks, "\n  "))
 	}
 	if rep.Schema < rep.Knows {
-		return o.line("%s: sound\n  schema %d; telex run brings it to %d, and only then can its contents be counted", rep.Path, rep.Schema, rep.Knows)
+		return o.line("%s: sound\n  schema %d; telex run updates it to %d, and only then can its contents be counted", rep.Path, rep.Schema, rep.Knows)
 	}
 	if err := o.line("%s: sound", rep.Path); err != nil {
 		return err

@@ -58,7 +58,7 @@ const notifyTimeout = time.Second
 
 func (s supervisor) send(state string) {
 	if err := notify(state); err != nil {
-		s.log.Warn("service manager was not told", slog.String("state", state), slog.Any("error", err))
+		s.log.Warn("service manager was not notified", slog.String("state", state), slog.Any("error", err))
 	}
 }
 

@@ -60,8 +60,8 @@ admin: {listen: ""}
 	}
 	got := log.buffer.String()
 	for _, want := range []string{
-		`msg="service manager was not told" state="READY=1"`,
-		`msg="service manager was not told" state="STOPPING=1"`,
+		`msg="service manager was not notified" state="READY=1"`,
+		`msg="service manager was not notified" state="STOPPING=1"`,
 		`msg="watchdog ping withheld"`,
 	} {
 		if !strings.Contains(got, want) {

@@ -62,7 +62,7 @@ func (t *teardown) end(s *teardownStep) error {
 	if slow.Stop() {
 		t.log.Debug("stopped", name, took)
 	} else {
-		t.log.Warn("stopped, slowly", name, took)
+		t.log.Warn("stopped slowly", name, took)
 	}
 	return err
 }

@@ -123,9 +123,9 @@ func Usage(ctx context.Context, env config.Env, out Output, o UsageOptions) (err
 		return out.json(usageOf(o, a))
 	}
 	if len(a.Rows) == 0 {
-		remark := "Nothing was used yet."
+		remark := "No tokens were used yet."
 		if !o.since.IsZero() {
-			remark = "Nothing was used since " + localTime(o.since) + "."
+			remark = "No tokens were used since " + localTime(o.since) + "."
 		}
 		_, err := fmt.Fprintln(out.Remarks, remark)
 		return err

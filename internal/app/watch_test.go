@@ -133,7 +133,7 @@ func TestTeardown(t *testing.T) {
 		if err == nil || err.Error() != "stop watchdog: no" {
 			t.Errorf("got %v, want what failed, with its name", err)
 		}
-		for _, want := range []string{`msg="stopping waits for a step" step=endpoint`, `msg="stopped, slowly" step=endpoint took=3s`} {
+		for _, want := range []string{`msg="stopping waits for a step" step=endpoint`, `msg="stopped slowly" step=endpoint took=3s`} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("the log lacks %s:\n%s", want, log)
 			}
