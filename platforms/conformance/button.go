@@ -18,7 +18,7 @@ const maxAckDelay = 2 * time.Second
 func buttonCases() []testCase {
 	both := []chat.Action{{ID: "stop:1a2b3c4d", Label: "Stop"}, {ID: strings.Repeat("x-9:", 16), Label: "Go <on> & *on* 🦊"}}
 	return []testCase{
-		{"buttons are shown below a message, and change with an edit", editable(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
+		{"buttons appear below a message, and an edit changes them", editable(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 			ref := s.offer(to, "one", both...)
 			s.wantButtons(w, ref, both...)
 			for _, list := range [][]chat.Action{both[:1], both, both[1:]} {
@@ -29,7 +29,7 @@ func buttonCases() []testCase {
 				s.wantShown(to, "one two")
 			}
 		})},
-		{"an edit without buttons takes them away and leaves the text alone", editable(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
+		{"an edit without buttons removes them and keeps the text", editable(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 			for _, text := range []string{"one", "changed", "a *b* _c_ `d` <g> & h."} {
 				ref := s.offer(to, "one", both...)
 				for range 2 {
@@ -41,7 +41,7 @@ func buttonCases() []testCase {
 				}
 			}
 		})},
-		{"a message without buttons can get some", editable(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
+		{"an edit can add buttons to a message", editable(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 			ref := s.send(to, "one")
 			s.wantButtons(w, ref)
 			m := outgoing("one")
@@ -71,7 +71,7 @@ func buttonCases() []testCase {
 			s.edit(e, ref, m)
 			s.wantShown(to, longest)
 		})},
-		{"a press arrives once, says what was pressed, and is acknowledged", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+		{"a press arrives once, names its button, and is acknowledged", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			ref := s.offer(to, "one", both...)
 			r := s.start("")
 			r.take()
@@ -104,7 +104,7 @@ func buttonCases() []testCase {
 			again.stop(s)
 			s.wantButtons(w, ref, both...)
 		})},
-		{"a press by whoever wrote before comes from the same person", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+		{"a press has the same sender as that person's messages", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			if to.Kind == chat.Group {
 				return // in a group, another person may press the button, so don't compare the people
 			}

@@ -18,7 +18,7 @@ const draftsGone = 10 * time.Minute
 // draftCases returns the cases about drafts, which are previews without a message.
 func draftCases() []testCase {
 	return []testCase{
-		{"a draft replaces the one before and is no message", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+		{"a draft replaces the previous one and is not a message", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
 			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // sending the same draft twice must succeed
 				s.draft(d, to, draftID, text)
 				s.wantDrafts(to, text)
@@ -41,7 +41,7 @@ func draftCases() []testCase {
 				s.wantDrafts(to)
 			}
 		})},
-		{"a draft that is renewed in time stays, any other vanishes", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+		{"a draft that is renewed in time stays, all others vanish", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
 			for range 5 {
 				s.draft(d, to, draftID, "still here")
 				pass(s.adapter.Profile(to).DraftFor)
@@ -51,7 +51,7 @@ func draftCases() []testCase {
 			s.wantDrafts(to)
 			s.wantShown(to)
 		})},
-		{"a draft is refused where there are none", with((*scene).drafter, func(s *scene, d preview.Drafter) {
+		{"a draft is refused in chats without drafts", with((*scene).drafter, func(s *scene, d preview.Drafter) {
 			places := s.both()
 			for _, to := range places {
 				if s.adapter.Profile(to).DraftFor == 0 {
@@ -63,13 +63,13 @@ func draftCases() []testCase {
 				s.Error("there are drafts neither in the private chat nor in the group")
 			}
 		})},
-		{"a draft at the text limit is shown, one above is too long (F06)", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+		{"a draft at the text limit is shown, a longer one is reported as too long (F06)", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
 			longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
 			s.draft(d, to, draftID, longest)
 			s.wantKind(d.Draft(s.Context(), to, draftID, outgoing(longest+"x")), chat.TooLong)
 			s.wantDrafts(to, longest)
 		})},
-		{"a draft with an action can be stopped, and the press says which draft", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+		{"a draft with a stop button can be stopped, and the press names the draft", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
 			w, ok := s.World.(DraftStopper)
 			if !ok {
 				return
@@ -89,7 +89,7 @@ func draftCases() []testCase {
 				s.Errorf("accepted is %+v, want a press on the button of draft %d in %+v", in, draftID, to)
 			}
 		})},
-		{"a cut draft can be repeated", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+		{"a draft can be repeated after the connection broke", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
 			for _, f := range []Fault{CutBefore, CutAfter} {
 				s.Break(chat.OpDraft, f)
 				s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("two")), chat.Uncertain)
@@ -97,7 +97,7 @@ func draftCases() []testCase {
 				s.wantDrafts(to, "two")
 			}
 		})},
-		{"drafts count against the limits that are stated", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
+		{"drafts count against the limits that the profile states", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
 			limits := s.adapter.Profile(to).Limits
 			if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&chat.OpDraft != 0 }) {
 				s.Errorf("no limit of %+v counts drafts", limits)

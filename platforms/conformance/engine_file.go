@@ -52,7 +52,7 @@ func answerFileCases() []testCase {
 			h.wantAnswer(s.Private(), "The text.", files...)
 			h.wantGood()
 		})},
-		{"a file that is too large or that can't be sent at all is named below the text", func(s *scene) {
+		{"a file that is too large or can't be sent is named below the text", func(s *scene) {
 			_, ok := s.filer()
 			limit := s.adapter.Profile(s.Private()).FileLimit
 			if ok && limit == 0 || limit > 64<<20 {
@@ -77,7 +77,7 @@ func answerFileCases() []testCase {
 				h.Error("the log says that the answer was not delivered")
 			}
 		})},
-		{"D10: killed between two files, each is sent once", with((*scene).filer, func(s *scene, _ preview.Filer) {
+		{"D10: after a kill between two files, each file is sent once", with((*scene).filer, func(s *scene, _ preview.Filer) {
 			files := endingFiles("first.txt", "second.txt", "third.txt")
 			for i, to := range s.Crowd(12) {
 				h := s.decided(to, preview.Ending{Text: "The text.", Files: files})

@@ -12,7 +12,7 @@ import (
 // finalCases returns the cases about what people see while an answer grows, and at its end.
 func finalCases() []testCase {
 	return []testCase{
-		{"D1: a short answer stands as it is, once, without a cursor", func(s *scene) {
+		{"D1: a short answer is shown unchanged, once, without a cursor", func(s *scene) {
 			h := s.newGateway(map[string]answer{"at-once": {text: "Hello."}, "slowly": {text: "Hello there, friend.", each: time.Second}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "at-once")
@@ -28,7 +28,7 @@ func finalCases() []testCase {
 				h.Errorf("%d versions more came after the end", got-n)
 			}
 		}},
-		{"no address is opened for a preview, unless whoever asked typed all that are in the message", func(s *scene) {
+		{"no link preview is shown, unless the asker typed all addresses in the message", func(s *scene) {
 			const asked = "https://asked.example.org/a"
 			answers := map[string]answer{
 				"same":   {text: "This is " + asked + ", as you know."},
@@ -65,7 +65,7 @@ func finalCases() []testCase {
 				h.end()
 			}
 		}},
-		{"D1: every kind of formatting is in the final as it should be", func(s *scene) {
+		{"D1: the final shows every kind of formatting correctly", func(s *scene) {
 			h := s.newGateway(map[string]answer{"sample": {text: Sample}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "sample")
@@ -73,7 +73,7 @@ func finalCases() []testCase {
 				h.wantReply(to, h.Sample())
 			}
 		}},
-		{"D1: a long answer stands in parts, whole and in order, by every transport", both(func(s *scene, to chat.Target) {
+		{"D1: a long answer is shown in parts, complete and in order, with every transport", both(func(s *scene, to chat.Target) {
 			text := prose(s.adapter.Profile(to).TextLimit * 5 / 2)
 			for name, transport := range s.transports(to) {
 				h := s.newGateway(map[string]answer{"long": flowing(text)}, func(h *testGateway) { h.config.Transport = transport })
@@ -90,7 +90,7 @@ func finalCases() []testCase {
 				h.end()
 			}
 		})},
-		{"D1, D7: code, tables and lists over several parts are whole in each", people(func(s *scene) {
+		{"D1, D7: code, tables and lists that continue over several parts are well-formed in each", people(func(s *scene) {
 			limit := s.adapter.Profile(s.Private()).TextLimit
 			code := "Before:\n\n```\n" + strings.Repeat("if a == b { c = d }\n", limit/10) + "```\n\nAfter."
 			table := "| Name | Size |\n|---|---|\n" + strings.Repeat("| entry | 12345 |\n", limit/8) + "\nAfter."
@@ -114,7 +114,7 @@ func finalCases() []testCase {
 				h.wantValid(to)
 			}
 		})},
-		{"D7: graphemes, links and marks are never cut on the way (F26, F29, F31)", edited(func(s *scene) {
+		{"D7: previews never cut graphemes, links or marks (F26, F29, F31)", edited(func(s *scene) {
 			text := "👩‍👩‍👧‍👦🏳️‍🌈🇩🇪🇫🇷 é ñ ẅ नमस्ते **bold *and italic* words** ~~gone~~ `co*de` " +
 				"a **bold [link with words](https://example.org/a_b?c=d&e=f) inside** and ***all*** of\n\n" +
 				"> a **quote**\n\n1. one\n   ```\n   x **y\n   ```\n2. `two`\n\n" + strings.Repeat("👨‍👩‍👧 __x__ ", 40)
@@ -138,7 +138,7 @@ func finalCases() []testCase {
 // long for one message.
 func overflowCases() []testCase {
 	return []testCase{
-		{"D2: what an edit made final already is not sent again", with((*scene).editor, func(s *scene, _ preview.Editor) {
+		{"D2: if an edit already shows the final, nothing more is sent", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: 20 * time.Second}}, func(h *testGateway) { h.config.Cursor = "" })
 			for _, to := range h.both() {
 				h.ask(to, "quiet")
@@ -151,7 +151,7 @@ func overflowCases() []testCase {
 				h.wantCalls(chat.OpEdit, edits)
 			}
 		})},
-		{"D2: the final of a draft is a message", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
+		{"D2: the final of an answer with drafts is a message", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
 			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *testGateway) { h.config.Transport = preview.Draft })
 			h.ask(to, "quiet")
 			pass(50 * time.Second) // wait longer than a draft stays visible if the bot does not renew the draft
@@ -161,7 +161,7 @@ func overflowCases() []testCase {
 			h.wantDrafts(to)
 			h.wantReply(to, prose(200))
 		})},
-		{"D8: what overflows rolls over, and what is full is left alone (F16)", inBoth((*scene).editor, func(s *scene, _ preview.Editor, to chat.Target) {
+		{"D8: a full part is not edited any more, and the text continues in the next one (F16)", inBoth((*scene).editor, func(s *scene, _ preview.Editor, to chat.Target) {
 			text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
 			long := flowing(text)
 			long.tail = 30 * time.Second
@@ -182,7 +182,7 @@ func overflowCases() []testCase {
 			h.wantJoined(to, text)
 			h.end()
 		})},
-		{"D8, F52: beyond the most parts the rest comes as a file, else as more parts", func(s *scene) {
+		{"D8, F52: beyond the maximum number of parts, the rest is sent as a file, or as more parts", func(s *scene) {
 			text := prose(max(30_000, min(4*s.adapter.Profile(s.Private()).TextLimit, 150_000)))
 			h := s.newGateway(map[string]answer{"long": {text: text, each: 2 * time.Millisecond}}, func(h *testGateway) { h.config.MaxParts = 3 })
 			for _, to := range h.both() {

@@ -13,7 +13,7 @@ import (
 // limitCases returns the cases about rate limits.
 func limitCases() []testCase {
 	return []testCase{
-		{"D3: several answers at once keep within the published rates, by every transport", people(func(s *scene) {
+		{"D3: several simultaneous answers keep within the published rates, with every transport", people(func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(6), s.both()...)
 			for _, transport := range []preview.Transport{preview.Edit, preview.Draft, preview.Native} {
@@ -57,7 +57,7 @@ func limitCases() []testCase {
 			}
 			h.wantGood()
 		})},
-		{"D3: who wants previews faster than the platform allows gets what it allows", people(func(s *scene) {
+		{"D3: an interval shorter than the platform allows uses the platform's rate", people(func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.newGateway(map[string]answer{"go": {text: prose(1500), each: 200 * time.Millisecond}}, func(h *testGateway) { h.config.Interval = 100 * time.Millisecond })
@@ -84,7 +84,7 @@ func limitCases() []testCase {
 			}
 			h.wantGood()
 		})},
-		{"D3: a hidden rate of half the published one is learned, and nothing is lost", people(func(s *scene) {
+		{"D3: the bot learns a hidden rate of half the published one, and loses nothing", people(func(s *scene) {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.newGateway(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
@@ -109,7 +109,7 @@ func limitCases() []testCase {
 // refusalCases returns the cases about calls that the platform refuses with 429.
 func refusalCases() []testCase {
 	return []testCase{
-		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", people(func(s *scene) {
+		{"D4: after a 429, nothing is sent in its scope until the wait is over, then the newest text (F03, F19, F20)", people(func(s *scene) {
 			s.Enforce(Published)
 			h := s.newGateway(map[string]answer{"go": {text: prose(800), each: 50 * time.Millisecond}, "short": {text: "Yes."}}, nil)
 			ops := []chat.Op{chat.OpSend}
@@ -143,7 +143,7 @@ func refusalCases() []testCase {
 			}
 			h.wantGood()
 		})},
-		{"D4: a final waits as long as it was told (F03)", with((*scene).editor, func(s *scene, _ preview.Editor) {
+		{"D4: a final waits as long as the 429 demands (F03)", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			s.Enforce(Published)
 			h := s.newGateway(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
 			to := h.Private()
@@ -159,7 +159,7 @@ func refusalCases() []testCase {
 			h.wantReply(to, prose(300))
 			h.wantGood()
 		})},
-		{"D4: what a 429 asked for holds after a restart", with((*scene).editor, func(s *scene, _ preview.Editor) {
+		{"D4: the wait that a 429 demands continues after a restart", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			s.Enforce(Published)
 			h := s.newGateway(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			to := h.Private()
@@ -207,7 +207,7 @@ func turnCases() []testCase {
 			}
 			h.wantGood()
 		}},
-		{"D12: many answers at once are served in turn, and none starves", edited(func(s *scene) {
+		{"D12: many simultaneous answers are shown in turn, and none starves", edited(func(s *scene) {
 			s.Enforce(Published)
 			places := s.Crowd(s.crowd())
 			h := s.newGateway(map[string]answer{"go": {text: prose(2000), each: 90 * time.Millisecond}}, nil)

@@ -33,7 +33,7 @@ func verdicts() []verdict {
 // the real agent with a planner.
 func questionCases() []testCase {
 	return []testCase{
-		{"a question is shown with its buttons, and nothing moves until it is answered", questioned(func(h *testGateway, w Presser, to chat.Target) {
+		{"a question for approval appears with its buttons, and nothing changes until a person answers", questioned(func(h *testGateway, w Presser, to chat.Target) {
 			q := h.question(w, to)
 			moved := func() int { return len(h.Versions(to)) + h.moves() }
 			before := moved()
@@ -47,7 +47,7 @@ func questionCases() []testCase {
 			h.planner.note = gateway.DefaultTexts()[gateway.TextUndecided]
 			h.wantDecided(w, q, 0, "nobody approved this call in time")
 		})},
-		{"a question is answered by its buttons: the tool runs once or not at all, and the same message holds the answer", func(s *scene) {
+		{"buttons answer a question for approval: the tool runs once or not at all, and the answer appears in the same message", func(s *scene) {
 			for _, v := range verdicts() {
 				questioned(func(h *testGateway, w Presser, to chat.Target) {
 					q := h.question(w, to)
@@ -56,7 +56,7 @@ func questionCases() []testCase {
 				})(s)
 			}
 		}},
-		{"a question is answered by a command, bare where none can be typed", func(s *scene) {
+		{"a command answers a question for approval, without a slash where commands can't be typed", func(s *scene) {
 			for _, v := range verdicts() {
 				questioned(func(h *testGateway, w Presser, to chat.Target) {
 					q := h.question(w, to)
@@ -65,12 +65,12 @@ func questionCases() []testCase {
 				})(s)
 			}
 		}},
-		{"a question is answered by a yes of who asked", questioned(func(h *testGateway, w Presser, to chat.Target) {
+		{"a yes of the asker answers a question for approval", questioned(func(h *testGateway, w Presser, to chat.Target) {
 			q := h.question(w, to)
 			h.ask(to, "Yes!")
 			h.wantDecided(w, q, 1, "pulled")
 		})},
-		{"a question is not answered by whoever else presses its buttons", questioned(func(h *testGateway, w Presser, to chat.Target) {
+		{"a question for approval ignores presses by other people", questioned(func(h *testGateway, w Presser, to chat.Target) {
 			if to.Kind != chat.Group {
 				return
 			}
@@ -89,7 +89,7 @@ func questionCases() []testCase {
 			w.Press(q.ref, q.button(h, gateway.TextApproveButton))
 			h.wantDecided(w, q, 1, "pulled")
 		})},
-		{"where nothing streams a question and the answer are one message, and never with a cursor", editable(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+		{"without streaming, a question for approval and the answer share one message, without a cursor", editable(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			h := s.newGateway(nil, func(h *testGateway) { h.planner, h.config.Enabled = newPlanner(), false })
 			q := h.question(w, to)
 			w.Press(q.ref, q.button(h, gateway.TextApproveButton))
@@ -101,7 +101,7 @@ func questionCases() []testCase {
 			}
 			h.end()
 		})},
-		{"D10: killed while a question stands, its old button still answers it, once", func(s *scene) {
+		{"D10: after a kill during a question for approval, its old button still works, once", func(s *scene) {
 			for _, away := range []bool{false, true} {
 				questioned(func(h *testGateway, w Presser, to chat.Target) {
 					q := h.question(w, to)
@@ -123,7 +123,7 @@ func questionCases() []testCase {
 				})(s)
 			}
 		}},
-		{"a question of 2,000 bytes is shown within the limit, with its beginning and its end", func(s *scene) {
+		{"a question for approval with 2,000 bytes is shown within the limit, with its beginning and its end", func(s *scene) {
 			for _, words := range []string{"word ", "a *b* _c_ `d` <e> & [f](g) ~h~ @everyone ", "日本語の質問 👩‍👩‍👧‍👦 "} {
 				s.questionAt(2000, words)
 			}

@@ -12,7 +12,7 @@ import (
 // few other calls as possible.
 func narrowRefusalCases() []testCase {
 	return []testCase{
-		{"D4: four refusals that are over slow no answer down, neither at once nor later", people(func(s *scene) {
+		{"D4: after the waits of four 429s are over, answers are as fast as before", people(func(s *scene) {
 			s.Enforce(Published)
 			h := s.newGateway(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			places, round := h.Crowd(10), 0
@@ -54,7 +54,7 @@ func narrowRefusalCases() []testCase {
 			}
 			h.wantGood()
 		})},
-		{"D4: a refused sign of being at work holds no message up where it is counted by itself", func(s *scene) {
+		{"D4: a refused typing call does not delay messages if the platform counts it separately", func(s *scene) {
 			s.Enforce(Published)
 			h := s.newGateway(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			for _, to := range h.both() {

@@ -20,11 +20,11 @@ func refusedCases() []testCase {
 		{"later preview edit", "word40"},
 		{"final edit", prose(600)},
 	} {
-		list = append(list, testCase{"D14: one " + at.name + " that is answered 403, 401 or 5xx costs neither the final nor leaves a cursor", func(s *scene) {
+		list = append(list, testCase{"D14: after one " + at.name + " that is answered 403, 401 or 5xx, the final appears without a cursor", func(s *scene) {
 			s.refusedOnce(at.when)
 		}})
 	}
-	return append(list, testCase{"D14: one create that is answered 403 or 401 does not cost the answer", func(s *scene) {
+	return append(list, testCase{"D14: after one create call that is answered 403 or 401, the answer still appears", func(s *scene) {
 		h := s.newGateway(map[string]answer{"go": {text: prose(600)}, "short": {text: "Yes."}}, nil)
 		for _, to := range h.both() {
 			for _, f := range []Fault{Refused, Unauthorized} {

@@ -12,7 +12,7 @@ import (
 // these platforms.
 func specialCases() []testCase {
 	return []testCase{
-		{"D13: a stream shows only text that stays, and ends as a message with the whole of it", native(func(s *scene, w StreamWorld, to chat.Target) {
+		{"D13: a stream shows only text that does not change, and ends as a message with the complete text", native(func(s *scene, w StreamWorld, to chat.Target) {
 			for _, c := range []struct{ text, want string }{{prose(900), prose(900)}, {Sample, s.Sample()}} {
 				h := s.newGateway(map[string]answer{"go": {text: c.text}}, byStreams)
 				before, seen, starts := len(h.Shown(to)), len(h.Versions(to)), h.Calls(chat.OpStart)
@@ -33,7 +33,7 @@ func specialCases() []testCase {
 				h.end()
 			}
 		})},
-		{"D13, F48: a stream with a long silence becomes a message in time, and the whole text stands", native(func(s *scene, w StreamWorld, to chat.Target) {
+		{"D13, F48: a stream with a long silence becomes a message in time, with the complete text", native(func(s *scene, w StreamWorld, to chat.Target) {
 			s.Enforce(Published)
 			text, life := prose(600), w.StreamLife()
 			h := s.newGateway(map[string]answer{
@@ -55,7 +55,7 @@ func specialCases() []testCase {
 			}
 			h.wantGood()
 		})},
-		{"D13: a stream that breaks in the middle is mended with the whole text", native(func(s *scene, w StreamWorld, to chat.Target) {
+		{"D13: after a stream breaks, the complete text appears", native(func(s *scene, w StreamWorld, to chat.Target) {
 			for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
 				for _, f := range []Fault{CutBefore, CutAfter, ServerError, RateLimit} {
 					h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
@@ -84,7 +84,7 @@ func specialCases() []testCase {
 				}
 			}
 		})},
-		{"D10, D13: a stream that a kill met is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
+		{"D10, D13: after a kill during a stream, the answer is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
 			pass(settleTime) // wait, because some adapters receive again what people wrote shortly before a kill
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
 			for _, word := range []string{"word5", "word40"} {
@@ -103,7 +103,7 @@ func specialCases() []testCase {
 // commandCases returns the cases about questions that people ask with a slash command.
 func commandCases() []testCase {
 	return []testCase{
-		{"F50: what is delivered twice, or as two events, is answered once", people(func(s *scene) {
+		{"F50: a message that is delivered twice, or as two events, is answered once", people(func(s *scene) {
 			h := s.newGateway(nil, nil)
 			if w, ok := s.World.(Repeater); ok {
 				w.Repeat()
@@ -122,7 +122,7 @@ func commandCases() []testCase {
 				h.Errorf("accepted %+v, want %d messages", h.ledger.acceptedMessages(), want)
 			}
 		})},
-		{"a question that is asked by a command is answered in its place, and nothing else stays", asked(func(s *scene, w Asker, to chat.Target) {
+		{"a question in a command is answered in the command's response, and nothing else remains", asked(func(s *scene, w Asker, to chat.Target) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}, "long": {text: prose(s.adapter.Profile(to).TextLimit * 5 / 2), each: 10 * time.Millisecond}}, nil)
 			for _, word := range []string{"go", "long", "at-once"} {
 				before := len(h.Shown(to))
@@ -143,7 +143,7 @@ func commandCases() []testCase {
 			}
 			h.end()
 		})},
-		{"F53: an answer that takes longer than a command may be answered goes on in its message", asked(func(s *scene, w Asker, to chat.Target) {
+		{"F53: an answer that outlasts the command's token continues in its message", asked(func(s *scene, w Asker, to chat.Target) {
 			s.Enforce(Published)
 			h := s.newGateway(map[string]answer{"go": {text: prose(600), each: 25 * time.Minute / 200}, "late": {text: prose(100), tail: 20 * time.Minute}}, nil)
 			for _, word := range []string{"go", "late"} {
@@ -156,7 +156,7 @@ func commandCases() []testCase {
 			h.wantGood()
 			h.end()
 		})},
-		{"a command that dies with the process, or with its connection, is answered after all, once", asked(func(s *scene, w Asker, to chat.Target) {
+		{"a command whose process or connection dies is still answered, once", asked(func(s *scene, w Asker, to chat.Target) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, nil)
 			for _, moment := range []time.Duration{0, 30 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 6 * time.Second} {
 				before := len(h.Shown(to))
@@ -174,7 +174,7 @@ func commandCases() []testCase {
 			}
 			h.end()
 		})},
-		{"a command is not left unanswered by whom the bot does not answer", asked(func(s *scene, w Asker, to chat.Target) {
+		{"a command of a person without access gets a response, too", asked(func(s *scene, w Asker, to chat.Target) {
 			h := s.newGateway(nil, func(h *testGateway) { h.closed = true })
 			w.Ask(to, "one")
 			pass(settleTime)

@@ -18,7 +18,7 @@ const thoughtShown = "First I must find out where the lever is."
 // thoughtCases returns the cases in which the gateway shows a model's thoughts.
 func thoughtCases() []testCase {
 	return []testCase{
-		{"what a model thinks stands above its text, and is gone from the answer", thinking(func(h *testGateway, to chat.Target) {
+		{"a model's thoughts appear above its text, but not in the answer", thinking(func(h *testGateway, to chat.Target) {
 			before, seen := len(h.Shown(to)), len(h.Versions(to))
 			h.ask(to, "go")
 			if h.config.Transport == preview.Native { // a native stream shows no thoughts
@@ -41,7 +41,7 @@ func thoughtCases() []testCase {
 			h.wantDrafts(to)
 			h.wantValid(to)
 		})},
-		{"what a model thinks around a question is gone from the answer", thinking(func(h *testGateway, to chat.Target) {
+		{"a model's thoughts around a question for approval are not in the answer", thinking(func(h *testGateway, to chat.Target) {
 			w, ok := h.World.(Presser)
 			if !ok || !h.adapter.Capabilities().Buttons {
 				return

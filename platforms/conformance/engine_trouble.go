@@ -16,16 +16,16 @@ import (
 // answer.
 func troubleCases() []testCase {
 	return []testCase{
-		{"D5: a first display whose fate is unknown is not doubled where the platform can tell (F13)", func(s *scene) {
+		{"D5: a first display of unknown outcome is not repeated if the platform can tell the outcome (F13)", func(s *scene) {
 			s.unclear(answer{text: prose(300)}, "")
 		}},
-		{"D5: an answer that is one call, of unknown fate, is not doubled where the platform can tell (F13)", func(s *scene) {
+		{"D5: an answer in a single call of unknown outcome is not repeated if the platform can tell the outcome (F13)", func(s *scene) {
 			s.unclear(answer{text: "Yes."}, "")
 		}},
-		{"D5, F51: a continuation whose fate is unknown is not doubled where the platform can tell", edited(func(s *scene) {
+		{"D5, F51: a later part of unknown outcome is not repeated if the platform can tell the outcome", edited(func(s *scene) {
 			s.unclear(flowing(prose(s.adapter.Profile(s.Private()).TextLimit*3/2)), "a full part")
 		})},
-		{"D5: edits of unknown fate are repeated", with((*scene).editor, func(s *scene, _ preview.Editor) {
+		{"D5: edits of unknown outcome are repeated", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(600), tail: 4 * time.Second}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "go")
@@ -40,7 +40,7 @@ func troubleCases() []testCase {
 				h.wantReply(to, prose(600))
 			}
 		})},
-		{"F51: each part has its own outcome: a continuation that fails is tried again alone", edited(func(s *scene) {
+		{"F51: if the call for one part fails, only this call is repeated", edited(func(s *scene) {
 			for i, to := range s.Crowd(4) {
 				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
 				h := s.newGateway(map[string]answer{"go": flowing(text), "whole": {text: text, each: time.Microsecond}}, nil)
@@ -60,7 +60,7 @@ func troubleCases() []testCase {
 				h.end()
 			}
 		})},
-		{"D6: a preview that a person deleted does not come back as one, and the final is sent once", with((*scene).editor, func(s *scene, _ preview.Editor) {
+		{"D6: a preview that a person deleted does not reappear, and the final is sent once", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "go")
@@ -76,7 +76,7 @@ func troubleCases() []testCase {
 				}
 			}
 		})},
-		{"F47: a question that is deleted meanwhile ends its answer where the platform tells of it, and costs nothing elsewhere", people(func(s *scene) {
+		{"F47: deleting the question ends the answer if the platform reports the deletion, and changes nothing otherwise", people(func(s *scene) {
 			whole := map[string]string{"go": prose(300), "late": "Yes."}
 			h := s.newGateway(map[string]answer{"go": {text: whole["go"]}, "late": {text: whole["late"], tail: 3 * time.Second}}, nil)
 			ended, stands := 0, 0
@@ -113,10 +113,10 @@ func troubleCases() []testCase {
 // endingCases returns the cases about answers that end early.
 func endingCases() []testCase {
 	return []testCase{
-		{"D9: what was shown when it was stopped stays, without a cursor", func(s *scene) {
+		{"D9: a stopped answer keeps its visible text, without a cursor", func(s *scene) {
 			s.stopped(func(h *testGateway, to chat.Target) { h.command(to, "stop") })
 		}},
-		{"D9: a press on the button stops the answer, and the button goes with the cursor", with((*scene).presser, func(s *scene, w Presser) {
+		{"D9: a press on the stop button stops the answer, and removes the button and the cursor", with((*scene).presser, func(s *scene, w Presser) {
 			s.stopped(func(h *testGateway, to chat.Target) {
 				list := h.Versions(to)
 				ref := chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)}
@@ -132,7 +132,7 @@ func endingCases() []testCase {
 				h.wantAcknowledged(w)
 			})
 		})},
-		{"a button to stop stands below previews where commands can't be typed, and nowhere else", editable(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+		{"previews have a stop button only where commands can't be typed", editable(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, func(h *testGateway) { h.button = gateway.ButtonAuto })
 			h.ask(to, "go")
 			h.seen(to, "word20")
@@ -146,7 +146,7 @@ func endingCases() []testCase {
 			h.wantButtons(w, ref)
 			h.end()
 		})},
-		{"D9: a failed answer keeps what was shown, with one line that says so", func(s *scene) {
+		{"D9: a failed answer keeps its visible text, and one line reports the failure", func(s *scene) {
 			h := s.newGateway(map[string]answer{
 				"go":    {text: prose(300), fail: errors.New("the model went away")},
 				"early": {fail: errors.New("the model was never there")},
@@ -171,7 +171,7 @@ func endingCases() []testCase {
 // killCases returns the cases about killed processes.
 func killCases() []testCase {
 	return []testCase{
-		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
+		{"D10: after a kill at any moment, the answer is finished in the same message, once", func(s *scene) {
 			text := prose(240) // the model writes this text in two and a half seconds
 			h := s.newGateway(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
 			h.ask(h.Private(), "one") // after the first message, the adapter has a resume position
@@ -188,7 +188,7 @@ func killCases() []testCase {
 				h.Errorf("%d kills met an answer under way, want many", n)
 			}
 		}},
-		{"D10: killed while a call is on its way, and again, the answer is finished once", func(s *scene) {
+		{"D10: after two kills during calls, the answer is finished once", func(s *scene) {
 			text := prose(300)
 			h := s.newGateway(map[string]answer{"go": {text: text, tail: time.Second}, "short": {text: "Yes."}}, nil)
 			places := h.places(8)
@@ -221,7 +221,7 @@ func killCases() []testCase {
 				h.wantSurvived(fmt.Sprintf("killed in edit %d", i), to, stood, text)
 			}
 		}},
-		{"D9, D10: a process that is stopped in good order leaves nothing unfinished, and the next goes on", func(s *scene) {
+		{"D9, D10: an orderly stop leaves no cursor, and the next process continues", func(s *scene) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(900)}, "nearly": {text: prose(300)}}, nil)
 			for _, to := range h.both() {
 				for word, text := range map[string]string{"go": prose(900), "nearly": prose(300)} {
@@ -241,7 +241,7 @@ func killCases() []testCase {
 				}
 			}
 		}},
-		{"D10: what was asked while the bot was away or dying is answered, once", people(func(s *scene) {
+		{"D10: a question that arrives while the bot is down or dying is answered, once", people(func(s *scene) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(100)}}, nil)
 			h.ask(h.Private(), "one")
 			pass(settleTime) // after this time, the adapter has a resume position

@@ -13,7 +13,7 @@ import (
 // open.
 func exactCases() []testCase {
 	return []testCase{
-		{"code is shown byte for byte, so that it can be copied", both(func(s *scene, to chat.Target) {
+		{"code is shown byte for byte, so that people can copy it", both(func(s *scene, to chat.Target) {
 			for _, code := range []string{
 				"<!DOCTYPE html> <!-- a --> <a href=\"b\">&amp; &lt;</a>", "<#if x> <#1> #include <stdio.h>",
 				"<xs:element name=\"a\"/> <soap:Body>", "at 10:30:45, 2026-11-22T10:30:45+01:00", "a && b || c < d > e <= f",
@@ -26,7 +26,7 @@ func exactCases() []testCase {
 				}
 			}
 		})},
-		{"no address in a message is opened to show a preview of it, unless that is asked for", both(func(s *scene, to chat.Target) {
+		{"a message shows link previews only if this is requested", both(func(s *scene, to chat.Target) {
 			for _, source := range []string{
 				"see https://leak.example.com/?q=secret now", "[a](https://leak.example.com/?q=1) and ![b](https://leak.example.com/b.png)",
 				"leak.example.com/?q=2, www.leak.example.com", "**https://leak.example.com/3**", "- <https://leak.example.com/4>",

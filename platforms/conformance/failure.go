@@ -12,7 +12,7 @@ import (
 // failureCases returns the cases about failing calls.
 func failureCases() []testCase {
 	return []testCase{
-		{"a chat that is closed to the bot is forbidden", both(func(s *scene, to chat.Target) {
+		{"a call in a chat that is closed to the bot is reported as forbidden", both(func(s *scene, to chat.Target) {
 			ref := s.send(to, "before")
 			s.Ban(to)
 			_, err := s.adapter.Send(s.Context(), to, outgoing("after"))
@@ -31,7 +31,7 @@ func failureCases() []testCase {
 			s.wantShown(to, "before")
 			s.wantDrafts(to)
 		})},
-		{"a rate limit is reported with its wait, and nothing is repeated (F03, F19)", func(s *scene) {
+		{"a rate limit is reported with its wait, and the adapter repeats nothing (F03, F19)", func(s *scene) {
 			for _, c := range s.calls() {
 				before := s.Calls(c.op)
 				s.Break(c.op, RateLimit)
@@ -40,7 +40,7 @@ func failureCases() []testCase {
 				pass(s.retryAfter())
 			}
 		}},
-		{"an unclear outcome is uncertain, and nothing is repeated (F13)", func(s *scene) {
+		{"a call of unknown outcome is reported as uncertain, and the adapter repeats nothing (F13)", func(s *scene) {
 			for _, f := range []Fault{ServerError, CutBefore, CutAfter} {
 				for _, c := range s.calls() {
 					before := s.Calls(c.op)
@@ -50,12 +50,12 @@ func failureCases() []testCase {
 				}
 			}
 		}},
-		{"a cut send is shown once or not at all (F13)", func(s *scene) {
+		{"a message whose connection broke is shown once or not at all (F13)", func(s *scene) {
 			s.sendFails(s.Private(), "lost", CutBefore)
 			s.sendFails(s.Private(), "shown", CutAfter)
 			s.wantShown(s.Private(), "shown")
 		}},
-		{"a cut edit can be repeated", with((*scene).editor, func(s *scene, e preview.Editor) {
+		{"an edit can be repeated after the connection broke", with((*scene).editor, func(s *scene, e preview.Editor) {
 			ref := s.send(s.Private(), "one")
 			for _, f := range []Fault{CutBefore, CutAfter} {
 				s.Break(chat.OpEdit, f)
@@ -65,26 +65,26 @@ func failureCases() []testCase {
 				s.wantShown(s.Private(), "two")
 			}
 		})},
-		{"an adapter goes on after a broken connection", func(s *scene) {
+		{"an adapter continues after a broken connection", func(s *scene) {
 			s.sendFails(s.Private(), "lost", CutBefore)
 			s.send(s.Private(), "next")
 			s.wantShown(s.Private(), "next")
 		}},
-		{"what was surely not sent is temporary", func(s *scene) {
+		{"a call that was certainly not sent is reported as temporary", func(s *scene) {
 			nobody := s.connect(Unreachable)
 			for _, c := range s.calls() {
 				s.wantKind(c.run(s.Context(), nobody), chat.Temporary)
 			}
 			s.wantKind(nobody.Run(s.Context(), chat.Resume{}, s.refuse), chat.Temporary)
 		}},
-		{"refused credentials are told apart", func(s *scene) {
+		{"refused credentials are reported as such", func(s *scene) {
 			stranger := s.connect(WrongSecret)
 			for _, c := range s.calls() {
 				s.wantKind(c.run(s.Context(), stranger), chat.Auth)
 			}
 			s.wantKind(stranger.Run(s.Context(), chat.Resume{}, s.refuse), chat.Auth)
 		}},
-		{"calls end with their context", func(s *scene) {
+		{"calls end when their context ends", func(s *scene) {
 			for _, c := range s.calls() {
 				s.Break(c.op, Hang)
 				s.wantKind(s.endless(func(ctx context.Context) error { return c.run(ctx, s.adapter) }), chat.Uncertain)

@@ -21,7 +21,7 @@ func attached(size int) File {
 // fetchCases returns the cases about attachments that people send.
 func fetchCases() []testCase {
 	return []testCase{
-		{"what was attached is fetched as it was sent", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+		{"an attachment is fetched unchanged", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			for _, size := range []int{1, 5000} {
 				file := attached(size)
 				a := s.attach(file, int64(size))
@@ -35,7 +35,7 @@ func fetchCases() []testCase {
 				s.fetch(f, a, file) // it must be possible to fetch the file a second time
 			}
 		})},
-		{"what is attached in a group is there, with the bot meant or not", inGroup(with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
+		{"attachments in a group can be fetched, also if the bot is not addressed", inGroup(with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
 			r := s.start("")
 			s.Attach(s.Group(), attached(100), 100)
 			for _, in := range r.take() { // some platforms don't deliver a message that does not mention the bot
@@ -45,7 +45,7 @@ func fetchCases() []testCase {
 			}
 			r.stop(s)
 		}))},
-		{"no more is fetched than is allowed", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+		{"a fetch stops at the maximum size", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			file := attached(5000)
 			a := s.attach(file, 5000)
 			s.fetchWithin(f, a, file, 5000)
@@ -53,7 +53,7 @@ func fetchCases() []testCase {
 				s.wantTooLarge(f, a, limit)
 			}
 		})},
-		{"a file is not what is said of its size", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+		{"a fetch checks the size itself, because the stated size may be wrong", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			file := attached(5000)
 			for _, said := range []int64{0, 10} {
 				a := s.attach(file, said)
@@ -62,13 +62,13 @@ func fetchCases() []testCase {
 				s.wantTooLarge(f, a, 100)
 			}
 		})},
-		{"a file that is no more is gone", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+		{"fetching a deleted file reports that it is gone", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			_, err := f.Fetch(s.Context(), s.attach(File{Name: "old.txt"}, 10), enough)
 			s.wantKind(err, chat.Gone)
 			_, err = f.Fetch(s.Context(), chat.Attachment{Name: "poll"}, enough)
 			s.wantKind(err, chat.Gone)
 		})},
-		{"half a file is none, and it can be fetched again", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+		{"a fetch that breaks off fails, and can be repeated", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			file := attached(5000)
 			for _, said := range []int64{5000, 0} {
 				a := s.attach(file, said)
@@ -79,7 +79,7 @@ func fetchCases() []testCase {
 				}
 			}
 		})},
-		{"a refusal to hand out a file is told by its reason", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+		{"a refused fetch reports the reason", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			file := attached(100)
 			a := s.attach(file, 100)
 			s.BreakFetch(RateLimit)
@@ -99,7 +99,7 @@ func fetchCases() []testCase {
 				s.wantUnfetched(other, a, want)
 			}
 		})},
-		{"fetching ends with its context", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+		{"a fetch ends when its context ends", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			a := s.attach(attached(5000), 5000)
 			s.BreakFetch(Hang)
 			ctx, cancel := context.WithTimeout(s.Context(), time.Second)

@@ -32,7 +32,7 @@ func fileCases() []testCase {
 			}
 			s.wantCalls(chat.OpSend, 4*len(s.both()))
 		})},
-		{"a file's name is no path and breaks nothing", with((*scene).filer, func(s *scene, f preview.Filer) {
+		{"a strange file name is shown as a plain name", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, name := range []string{"../../etc/passwd", `C:\a\"b".md`, "a\r\nContent-Type: x\r\n\r\n.md", "", strings.Repeat("x", 300) + ".md"} {
 				odd := file()
 				odd.Name = name
@@ -47,7 +47,7 @@ func fileCases() []testCase {
 				}
 			}
 		})},
-		{"a file that answers a missing message is shown (F47)", with((*scene).filer, func(s *scene, f preview.Filer) {
+		{"a file that replies to a missing message is shown (F47)", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, to := range s.both() {
 				ref := s.send(to, "gone soon")
 				s.Remove(ref)
@@ -57,7 +57,7 @@ func fileCases() []testCase {
 				s.wantShown(to, "answer")
 			}
 		})},
-		{"a cut file is shown once or not at all (F13)", with((*scene).filer, func(s *scene, f preview.Filer) {
+		{"a file whose connection broke is shown once or not at all (F13)", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, c := range []struct {
 				fault Fault
 				text  string

@@ -12,14 +12,14 @@ import (
 // findCases returns the cases in which an adapter finds out whether a create call took effect.
 func findCases() []testCase {
 	return []testCase{
-		{"a message is found by its key, and by no other (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a message is found by its own key only (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
 			ref := s.send(to, "one")
 			s.send(to, "another")
 			s.wantFound(f, to, "key of one", ref)
 			s.wantFound(f, to, "key of", chat.MessageRef{})
 			s.wantFound(f, to, "no such key", chat.MessageRef{})
 		})},
-		{"a cut create is found, or surely not there (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a create call whose connection broke is found, or certainly had no effect (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
 			s.send(to, "before")
 			after := f.Newest(to)
 			s.sendFails(to, "lost", CutBefore)
@@ -38,7 +38,7 @@ func findCases() []testCase {
 				s.wantShown(to, "before", "changed")
 			}
 		})},
-		{"a message is found below many others, and after an edit", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a message is found among many others, and after an edit", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
 			ref := s.send(to, "one")
 			if e, ok := s.adapter.(preview.Editor); ok {
 				s.edit(e, ref, outgoing("changed"))
@@ -48,7 +48,7 @@ func findCases() []testCase {
 			}
 			s.wantFound(f, to, "key of one", ref)
 		})},
-		{"nothing of others is found, and nothing else for what was removed", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a search finds no messages of others, and nothing for a removed message", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
 			s.Say(to, Saying{Text: "key of other"})
 			s.wantFound(f, to, "key of other", chat.MessageRef{})
 			ref := s.send(to, "one")
@@ -73,7 +73,7 @@ func findCases() []testCase {
 				s.Errorf("Find = %+v, %t, want %+v", got, found, ref)
 			}
 		})},
-		{"a question for a message fails like any call, and never with an answer", finds(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a search that fails returns an error and no result", finds(func(s *scene, f preview.Finder, to chat.Target) {
 			one := tried("one")
 			one.After = f.Newest(to)
 			s.send(to, "one")
@@ -183,7 +183,7 @@ func (s *scene) wantPassing(err error) {
 // keyCases returns the cases about create calls that are repeated with the same idempotency key.
 func keyCases() []testCase {
 	return []testCase{
-		{"a create that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
+		{"a repeated create call with the same key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
 			ref := s.send(to, "one")
 			for range 2 {
 				if again := s.send(to, "one"); again != ref {
@@ -202,7 +202,7 @@ func keyCases() []testCase {
 			}
 			s.wantShown(to, "one", "one")
 		})},
-		{"a cut create is made by the next try, once (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
+		{"after a create call whose connection broke, the next attempt leaves one message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
 			for _, c := range []struct {
 				fault Fault
 				text  string
@@ -213,7 +213,7 @@ func keyCases() []testCase {
 			}
 			s.wantShown(to, "lost", "shown", "refused")
 		})},
-		{"a repeated create has one message, whatever its text became", keyed(func(s *scene, to chat.Target, _ time.Duration) {
+		{"a repeated create call with another text makes no second message", keyed(func(s *scene, to chat.Target, _ time.Duration) {
 			ref := s.send(to, "one")
 			longer := outgoing("one two")
 			longer.Key = "key of one"
@@ -224,7 +224,7 @@ func keyCases() []testCase {
 				s.Errorf("%d messages stand, want one", n)
 			}
 		})},
-		{"a file that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
+		{"a repeated file with the same key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
 			f, ok := s.filer()
 			if !ok {
 				return

@@ -15,7 +15,7 @@ func menuCases() []testCase {
 		{Name: "stop", Description: " Stop the answer "}, // the platform may remove the spaces at both ends of the description
 	}
 	return []testCase{
-		{"commands are offered to those whom they are for", with((*scene).menu, func(s *scene, m gateway.Menu) {
+		{"the menu offers each command to the right people", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			s.setCommands(m, offered)
 			s.wantMenu(s.Private(), "new", "stop")
 			s.wantMenu(s.Group(), "new", "stop")
@@ -23,7 +23,7 @@ func menuCases() []testCase {
 			s.wantMenu(s.Private(), "new", "pair", "stop")
 			s.wantMenu(s.Group(), "new", "stop")
 		})},
-		{"nothing is changed where it is so already", with((*scene).menu, func(s *scene, m gateway.Menu) {
+		{"a menu that is already set is not set again", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			admin := s.writer()
 			s.setCommands(m, offered, admin)
 			before := s.MenuChanges()
@@ -38,7 +38,7 @@ func menuCases() []testCase {
 				s.Errorf("there were %d changes and then %d, want more for another description", before, got)
 			}
 		})},
-		{"no others are offered than were set last", with((*scene).menu, func(s *scene, m gateway.Menu) {
+		{"the menu contains only the commands that were set last", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			admin := s.writer()
 			s.setCommands(m, offered, admin)
 			s.setCommands(m, offered[1:], admin)
@@ -48,14 +48,14 @@ func menuCases() []testCase {
 			s.wantMenu(s.Private())
 			s.wantMenu(s.Group())
 		})},
-		{"a name that can't be offered is refused before any is", with((*scene).menu, func(s *scene, m gateway.Menu) {
+		{"an invalid command name is refused before the menu changes", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			odd := append(slices.Clone(offered), chat.CommandSpec{Name: "not a name", Description: "x"})
 			s.wantKind(m.SetCommands(s.Context(), odd, nil), chat.Rejected)
 			if got := s.MenuChanges(); got != 0 {
 				s.Errorf("there were %d changes, want none", got)
 			}
 		})},
-		{"a menu that can't be set is an error without a secret", with((*scene).menu, func(s *scene, _ gateway.Menu) {
+		{"a failure to set the menu is an error without a secret", with((*scene).menu, func(s *scene, _ gateway.Menu) {
 			for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
 				if other, ok := s.connect(how).(gateway.Menu); ok {
 					s.wantKind(other.SetCommands(s.Context(), offered, nil), want)

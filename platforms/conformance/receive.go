@@ -16,7 +16,7 @@ import (
 // receiveCases returns the cases about receiving: which messages the adapter passes on, when, and how many times.
 func receiveCases() []testCase {
 	return []testCase{
-		{"every message is accepted once and in order, old ones too (F43, F44)", people(func(s *scene) {
+		{"every message is accepted once and in order, including old ones (F43, F44)", people(func(s *scene) {
 			resume := s.known()
 			var want []string
 			say := func(text string) {
@@ -37,7 +37,7 @@ func receiveCases() []testCase {
 			s.wantTexts(r, want...)
 			r.stop(s)
 		})},
-		{"what was not accepted comes again (F43)", people(func(s *scene) {
+		{"a message that was not accepted is delivered again (F43)", people(func(s *scene) {
 			resume := s.known()
 			for _, text := range []string{"one", "two", "three"} {
 				s.Say(s.Private(), Saying{Text: text})
@@ -59,7 +59,7 @@ func receiveCases() []testCase {
 			s.wantTexts(r, "two", "three")
 			r.stop(s)
 		})},
-		{"a bad update does not hold up the next", people(func(s *scene) {
+		{"an invalid update does not block the next one", people(func(s *scene) {
 			resume := s.known()
 			s.Say(s.Private(), Saying{Text: "one"})
 			s.Garble()
@@ -71,7 +71,7 @@ func receiveCases() []testCase {
 			s.wantTexts(r, "one", "two", "three")
 			r.stop(s)
 		})},
-		{"own messages are ignored, and a change of a message is no new message", people(func(s *scene) {
+		{"the bot's own messages are ignored, and an edited message is not a new one", people(func(s *scene) {
 			r := s.start("")
 			for _, to := range s.both() {
 				s.send(to, "mine")
@@ -83,7 +83,7 @@ func receiveCases() []testCase {
 			r.stop(s)
 			s.wantChanged(r, first)
 		})},
-		{"a run ends with its context, after the message in hand", func(s *scene) {
+		{"Run ends when its context ends, after the current message", func(s *scene) {
 			ctx, cancel := context.WithCancel(s.Context())
 			done := make(chan error, 1)
 			var got []string
@@ -108,7 +108,7 @@ func receiveCases() []testCase {
 				s.Errorf("Run = %v having accepted %q, want %v and one", err, got, context.Canceled)
 			}
 		}},
-		{"a run that receives nothing shows that it goes on", func(s *scene) {
+		{"Run reports that it is alive while nothing arrives", func(s *scene) {
 			p, ok := s.adapter.(gateway.Pulse)
 			if !ok {
 				return // this adapter's Run contains no loop that the watchdog must monitor
@@ -138,7 +138,7 @@ func receiveCases() []testCase {
 // decodeCases returns the cases about the fields of received messages.
 func decodeCases() []testCase {
 	return []testCase{
-		{"a message carries what an answer needs", people(func(s *scene) {
+		{"a message contains everything that an answer needs", people(func(s *scene) {
 			r := s.start("")
 			said := time.Now()
 			s.Say(s.Private(), Saying{Text: "hello 🦊"})
@@ -152,7 +152,7 @@ func decodeCases() []testCase {
 			}
 			r.stop(s)
 		})},
-		{"in groups the bot knows when it is meant", inGroup(func(s *scene) {
+		{"in groups, the bot recognizes messages that address it", inGroup(func(s *scene) {
 			own := s.send(s.Group(), "mine")
 			r := s.start("")
 			r.take()
@@ -178,13 +178,13 @@ func decodeCases() []testCase {
 			}
 			r.stop(s)
 		})},
-		{"a command is taken apart", people(func(s *scene) {
+		{"a command is split into its name and its arguments", people(func(s *scene) {
 			r := s.start("")
 			s.Say(s.Private(), Saying{Text: "/New", Command: true})
 			s.wantCommand(s.one(r), "new", "")
 			r.stop(s)
 		})},
-		{"what is written in the thread of a message of the bot is for it", func(s *scene) {
+		{"messages in a thread of the bot's message are addressed to the bot", func(s *scene) {
 			w, ok := s.World.(Threader)
 			if !ok {
 				s.lacks = "Threads"

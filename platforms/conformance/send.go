@@ -25,7 +25,7 @@ func (s *scene) typed() []chat.Target {
 // sendCases returns the cases about sending messages.
 func sendCases() []testCase {
 	return []testCase{
-		{"what is sent is shown, character by character", func(s *scene) {
+		{"a text is shown unchanged, character by character", func(s *scene) {
 			texts := []string{"hello", "a *b* _c_ `d` [e](f) <g> & h.", "🦊👩‍👧 ünïcödé", "two\nlines", `back\slash %20 "quoted"`}
 			for _, to := range s.both() {
 				for _, text := range texts {
@@ -52,7 +52,7 @@ func sendCases() []testCase {
 				s.wantShown(to, "answer")
 			}
 		}},
-		{"a text at the limit is shown, one above is too long (F06, F30, F49)", both(func(s *scene, to chat.Target) {
+		{"a text at the limit is shown, a longer one is reported as too long (F06, F30, F49)", both(func(s *scene, to chat.Target) {
 			limit := s.adapter.Profile(to).TextLimit
 			longest := strings.Repeat("x", limit)
 			ref := s.send(to, longest)
@@ -79,7 +79,7 @@ func sendCases() []testCase {
 			}
 			s.wantCalls(chat.OpTyping, len(places))
 		})},
-		{"every promised ability is there, and no other", func(s *scene) {
+		{"the adapter implements exactly the capabilities that it declares", func(s *scene) {
 			c := s.adapter.Capabilities()
 			for _, a := range []struct {
 				name           string
@@ -102,7 +102,7 @@ func sendCases() []testCase {
 				}
 			}
 		}},
-		{"limits are stated and make sense", both(func(s *scene, to chat.Target) {
+		{"the profile states plausible limits", both(func(s *scene, to chat.Target) {
 			p := s.adapter.Profile(to)
 			if p.TextLimit <= 0 || s.adapter.Dialect(to) == nil {
 				s.Errorf("text limit %d, dialect %v", p.TextLimit, s.adapter.Dialect(to))
@@ -140,7 +140,7 @@ func editCases() []testCase {
 				s.wantShown(to, text, "another")
 			}
 		})},
-		{"an edit of a removed message says that it is gone (D6)", with((*scene).editor, func(s *scene, e preview.Editor) {
+		{"an edit of a removed message reports that it is gone (D6)", with((*scene).editor, func(s *scene, e preview.Editor) {
 			ref := s.send(s.Private(), "one")
 			s.Remove(ref)
 			_, err := e.Edit(s.Context(), ref, outgoing("two"))

@@ -13,7 +13,7 @@ import (
 // streamCases returns the cases about native streams.
 func streamCases() []testCase {
 	return []testCase{
-		{"a stream grows by what is added, and is a message when it is stopped", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stream grows by the added text, and is a message after it is stopped", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
 			s.wantStreams(w, to, "one")
 			s.grow(st, ref, " two 🦊")
@@ -23,13 +23,13 @@ func streamCases() []testCase {
 			s.wantStreams(w, to)
 			s.wantShown(to, "one two 🦊\n\nthree four")
 		})},
-		{"no address in a stream is opened to show a preview of it", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stream shows no link previews", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "see https://leak.example.com/1")
 			s.grow(st, ref, " and [a](https://leak.example.com/2)")
 			s.stop(st, ref, " or https://leak.example.com/3")
 			s.wantNone(s.Opened(to), "the platform opened")
 		})},
-		{"a stream can be stopped without more text, and twice", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stream can be stopped without more text, and a second time", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
 			for range 2 {
 				s.stop(st, ref, "")
@@ -37,7 +37,7 @@ func streamCases() []testCase {
 				s.wantShown(to, "one")
 			}
 		})},
-		{"what was a stream is edited and deleted like any other message", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stopped stream is edited and deleted like any other message", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 			e, ok := s.editor()
 			if !ok {
 				s.Error("there are streams without edits: what was streamed wrongly would stand")
@@ -54,7 +54,7 @@ func streamCases() []testCase {
 				s.wantShown(to)
 			}
 		})},
-		{"of a cut addition it is not known whether it stands, and nothing is repeated", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"text added over a broken connection is reported as uncertain, and the adapter repeats nothing", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
 			for _, c := range []struct {
 				fault Fault
@@ -69,7 +69,7 @@ func streamCases() []testCase {
 			s.stop(st, ref, "")
 			s.wantShown(to, "one two")
 		})},
-		{"a cut stop can be repeated", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stop can be repeated after the connection broke", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 			for i, f := range []Fault{CutBefore, CutAfter} {
 				ref := s.stream(st, to, m, []string{"one", "two"}[i])
 				s.Break(chat.OpStop, f)
@@ -79,7 +79,7 @@ func streamCases() []testCase {
 			}
 			s.wantShown(to, "one", "two")
 		})},
-		{"nothing is added to what was stopped, and that is no success", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"adding text to a stopped stream fails", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
 			s.stop(st, ref, "")
 			if err := st.Append(s.Context(), ref, " two"); err == nil {
@@ -95,7 +95,7 @@ func streamCases() []testCase {
 // streamEndCases returns the cases about native streams that end in unusual ways.
 func streamEndCases() []testCase {
 	return []testCase{
-		{"a stream that the platform ended can be stopped and mended (F48)", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stream that the platform ended can be stopped and completed (F48)", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 			e, ok := s.editor()
 			if !ok {
 				return
@@ -127,7 +127,7 @@ func streamEndCases() []testCase {
 			s.wantShown(to, "one two")
 			s.wantNone(w.Broken(to), "broken are")
 		})},
-		{"a stream is refused where there are none", with((*scene).streamer, func(s *scene, st preview.Streamer) {
+		{"a stream is refused in chats without streams", with((*scene).streamer, func(s *scene, st preview.Streamer) {
 			places := s.both()
 			for _, to := range places {
 				if s.adapter.Profile(to).StreamFor > 0 {
@@ -141,7 +141,7 @@ func streamEndCases() []testCase {
 				s.Error("there are streams neither in the private chat nor in the group")
 			}
 		})},
-		{"a stream may be as long as a message, and says when it is too long", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stream may be as long as a message, a longer one is reported as too long", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 			limit := s.adapter.Profile(to).TextLimit
 			ref := s.stream(st, to, m, "x")
 			s.grow(st, ref, strings.Repeat("x", limit-2))
@@ -158,7 +158,7 @@ func streamEndCases() []testCase {
 // streamFailureCases returns the cases about failing calls on streams.
 func streamFailureCases() []testCase {
 	return []testCase{
-		{"a stream of a removed message is gone, and one in a closed chat is forbidden", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"a stream of a removed message is reported as gone, and one in a closed chat as forbidden", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
 			s.Remove(ref)
 			s.wantKind(st.Append(s.Context(), ref, " two"), chat.Gone)
@@ -172,7 +172,7 @@ func streamFailureCases() []testCase {
 			_, err := st.Start(s.Context(), to, m)
 			s.wantKind(err, chat.Forbidden)
 		})},
-		{"a call on a stream is classified like any other", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+		{"errors of stream calls are classified like any other", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
 			m.Key = "another"
 			for op, run := range map[chat.Op]func(context.Context, preview.Streamer) error{
@@ -188,7 +188,7 @@ func streamFailureCases() []testCase {
 				})
 			}
 		})},
-		{"calls on streams count against the limits that are stated", streams(func(s *scene, _ preview.Streamer, _ StreamWorld, _ chat.Outgoing, to chat.Target) {
+		{"stream calls count against the limits that the profile states", streams(func(s *scene, _ preview.Streamer, _ StreamWorld, _ chat.Outgoing, to chat.Target) {
 			limits := s.adapter.Profile(to).Limits
 			for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
 				if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&op != 0 }) {

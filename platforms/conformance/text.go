@@ -12,7 +12,7 @@ import (
 // textCases returns the cases about texts in the adapter's dialect.
 func textCases() []testCase {
 	return []testCase{
-		{"every kind of formatting is shown as it should be (F27, F33)", func(s *scene) {
+		{"every kind of formatting is shown correctly (F27, F33)", func(s *scene) {
 			ref := s.show(s.Private(), Sample)
 			s.wantShown(s.Private(), s.Sample())
 			if e, ok := s.adapter.(preview.Editor); ok {
@@ -23,7 +23,7 @@ func textCases() []testCase {
 			}
 			s.wantValid(s.Private())
 		}},
-		{"mentions in what a model writes call nobody (F35)", func(s *scene) {
+		{"mentions in a model's text notify nobody (F35)", func(s *scene) {
 			person := string(s.writer())
 			for _, to := range s.both() {
 				for _, source := range []string{
@@ -53,7 +53,7 @@ func textCases() []testCase {
 				}
 			}
 		}},
-		{"the longest parts of a formatted text are taken, and shown whole (F30, F49)", both(func(s *scene, to chat.Target) {
+		{"the longest allowed parts of a formatted text are accepted and shown completely (F30, F49)", both(func(s *scene, to chat.Target) {
 			for _, source := range []string{
 				strings.Repeat("a_b*c [d] <e> & f \\ `g` ~h~ | i > j # k\n\n", 300),
 				strings.Repeat(strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 8)+"\n\n", 25),
@@ -86,7 +86,7 @@ func textCases() []testCase {
 			}
 			s.wantValid(to)
 		})},
-		{"a text of characters that count double is taken up to the limit", both(func(s *scene, to chat.Target) {
+		{"a text of characters that count double is accepted up to the limit", both(func(s *scene, to chat.Target) {
 			limit, d := s.adapter.Profile(to).TextLimit, s.adapter.Dialect(to)
 			n := limit / max(1, d.Len(markup.Rendered{Text: "🦊"}))
 			longest := strings.Repeat("🦊", n)
