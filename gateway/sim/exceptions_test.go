@@ -18,70 +18,70 @@ type exception string
 
 // Exceptions for messages that are visible in addition to a reply.
 const (
-	leftBehind      exception = "left behind in a chat that moved"
+	leftBehind      exception = "message left in a chat that got a new id"
 	withoutID       exception = "message without an id"
-	unchangeable    exception = "can neither be edited nor deleted"
-	questionStays   exception = "a question that can't be deleted"
-	unknownCreate   exception = "create of unknown outcome"
-	longerBefore    exception = "longer before, and nothing can be deleted"
-	deletedBetween  exception = "a message between others was deleted by the person"
-	editedAgain     exception = "edited once more after it was given up for now"
+	unchangeable    exception = "message that can be neither edited nor deleted"
+	questionStays   exception = "question for approval that can't be deleted"
+	unknownCreate   exception = "create call of unknown outcome"
+	longerBefore    exception = "preview longer than the final, and no deletion"
+	deletedBetween  exception = "person deleted a message between others"
+	editedAgain     exception = "edited once more after an undone reply continued"
 	editedBySeveral exception = "edited once more after a replica took over"
 )
 
 // Exceptions for missing or late text.
 const (
-	sentAnewBelow  exception = "can't be edited, and what is sent anew stands below the rest"
-	refusedContent exception = "the platform refuses the content of the final"
-	givenUp        exception = "given up after two creates of unknown outcome"
-	crowded        exception = "five fixed lines are under way in the conversation"
-	waitsForNext   exception = "waits for the next message of the chat"
-	deadCalls      exception = "more calls in a window, because a process died in it"
+	sentAnewBelow  exception = "replacement of a message that can't be edited is below the rest"
+	refusedContent exception = "platform refuses the content of the final"
+	givenUp        exception = "given up after two create calls of unknown outcome"
+	crowded        exception = "five fixed lines are being sent in the conversation"
+	waitsForNext   exception = "undone until the next message of the chat"
+	deadCalls      exception = "more calls in a window in which a process died"
 )
 
 // Exceptions for the order of two replies.
 const (
 	overtakenByNext exception = "overtaken by the next reply"
-	orderMoved      exception = "order of replies in a chat that moved"
-	orderTaken      exception = "order of replies of which messages were deleted or replaced"
-	mixedUp         exception = "a search mixed up the messages of two replies"
-	tookEffectLate  exception = "order of a stopped reply whose create took effect after the next reply"
+	orderMoved      exception = "order of replies in a chat that got a new id"
+	orderTaken      exception = "order of replies with deleted or replaced messages"
+	mixedUp         exception = "search mixed up the messages of two replies"
+	tookEffectLate  exception = "order of a stopped reply whose create call took effect after the next reply"
 )
 
 // Exceptions for decisions about tool calls, and for the history.
 const (
-	shownBefore exception = "approved by a word from before a process showed the question anew"
-	memoryMoved exception = "memory of a chat that moved"
+	shownBefore exception = "approved before a new process showed the question again"
+	memoryMoved exception = "memory of a chat that got a new id"
 )
 
 // exceptions returns all exceptions with their reasons.
 func exceptions() map[exception]string {
 	return map[exception]string{
-		leftBehind:      "A message id of the old chat means nothing in the new chat. Nobody can change what stands in the old one.",
-		withoutID:       "The platform made the message and did not tell its id. The bot can't edit, delete or find it.",
-		unchangeable:    "The platform refuses to edit the message, and it has no deletion. The message stays beside the one that replaces it.",
-		questionStays:   "A question is a message of its own. The platform has no deletion, so the question stays, without its buttons where it can be edited.",
-		unknownCreate:   "D5: the platform does not tell whether the create took effect, and the bot can't look. The final follows once more.",
-		longerBefore:    "The final has fewer messages than the previews, and the platform has no deletion. The last messages keep their text.",
-		deletedBetween:  "A person deleted a message that has others below it. No platform puts a new message between two others.",
-		editedAgain:     "D15: edits are recorded after the call. A reply that is taken up again does not know whether its last edit took effect, and an edit may be repeated.",
-		editedBySeveral: "D10: an edit of a replica that was paused may take effect after that of the next owner, who can't know whether there is one, and edits once more when it must be over.",
+		leftBehind:      "The old chat's message ids are not valid in the new chat, so the bot can't change messages in the old chat.",
+		withoutID:       "The platform made the message but did not return its id. The bot can't edit, delete or find the message.",
+		unchangeable:    "The platform refuses to edit the message, and has no call that deletes messages. The message stays beside its replacement.",
+		questionStays:   "A question for approval is a message of its own. The platform can't delete messages, so the question stays. If the platform can edit it, its buttons are removed.",
+		unknownCreate:   "D5: the platform does not report whether the create call took effect, and the bot can't search for the message. The bot sends the final once more.",
+		longerBefore:    "The previews have more messages than the final, and the platform can't delete messages. The last messages keep their text.",
+		deletedBetween:  "A person deleted a message that has other messages below it. No platform can insert a new message between two others.",
+		editedAgain:     "D15: edits are recorded after the call. A process that continues a reply does not know whether the last edit took effect. It may repeat the edit.",
+		editedBySeveral: "D10: an edit by a paused replica may take effect after the next owner's edit. The next owner can't know this, so it edits once more when the paused replica's call must have ended.",
 
-		sentAnewBelow:  "The platform refuses to edit a message that has others below it, and it has no deletion. The new message stands below them.",
-		refusedContent: "The platform refuses the text of the final, with and without markup. What stands stays, without a cursor.",
-		givenUp:        "D5: a create of unknown outcome is repeated once at most. When both outcomes are unknown, a third create could be the third copy; and what they were to replace is not deleted, since it may be all that a person sees.",
-		crowded:        "One conversation sends commands faster than the platform takes the answers. More lines would wait without bound.",
-		waitsForNext:   "D14: the platform refuses the reply for longer than a final is tried. The next message of the chat is the sign to try again, or the next start.",
-		deadCalls:      "A killed process can't tell the next one how many calls it made. A process that waited for a whole window at each start would be late each time.",
+		sentAnewBelow:  "The platform refuses to edit a message that has other messages below it, and can't delete messages. The replacement is below them.",
+		refusedContent: "The platform refuses the text of the final, both with and without markup. The visible text stays, without a cursor.",
+		givenUp:        "D5: a create call of unknown outcome is repeated at most once. If both outcomes are unknown, a third call could make a third copy. The bot does not delete the messages that these calls were to replace, because a person may see nothing else.",
+		crowded:        "People send commands in one conversation faster than the platform accepts the answers. Without this limit, the number of waiting lines would have no bound.",
+		waitsForNext:   "D14: the platform refuses the reply for longer than the bot tries to send a final. The bot tries again at the next message of the chat, or at the next start.",
+		deadCalls:      "A killed process can't report how many calls it made. If each new process waited for a whole window first, it would be late at every start.",
 
-		overtakenByNext: "D14: a reply that the platform refuses again and again does not block the next one. What it still needs stands below that.",
-		orderMoved:      "The old and the new chat are two conversations until the process learns of the move. Their replies run at the same time.",
-		mixedUp:         "A search goes by the content, and on Telegram it tries ids. Of two creates with unknown outcomes, no process can tell which one made the message.",
-		tookEffectLate:  "D9: the platform makes the message at the end when its create takes effect, and people may have read it there. A stopped reply keeps its text.",
-		orderTaken:      "A person deleted a message, or the platform refused to edit it. The platform puts the message that replaces it at the end.",
+		overtakenByNext: "D14: a reply that the platform refuses again and again does not block the next reply. The rest of the refused reply is below the next one.",
+		orderMoved:      "Until the process learns that the chat got a new id, the old and the new chat are two conversations. Their replies run at the same time.",
+		mixedUp:         "A search compares contents, and on Telegram it tries message ids. If two create calls have unknown outcomes, no process can tell which of them made the message.",
+		tookEffectLate:  "D9: the platform adds the message at the end of the chat when the create call takes effect, and people may have read it there. A stopped reply keeps its text.",
+		orderTaken:      "A person deleted a message, or the platform refused to edit it. The platform adds the replacement at the end of the chat.",
 
-		shownBefore: "A process can't know whether the one before it had shown a question. People who answer while no process runs have seen it.",
-		memoryMoved: "Two conversations become one when the process learns of the move. Which of them a command was about is not known.",
+		shownBefore: "A process can't know whether an earlier process showed the question. People who answer while no process runs have seen the question.",
+		memoryMoved: "Two conversations become one when the process learns that the chat got a new id. The bot can't know which of them a command was about.",
 	}
 }
 
@@ -101,7 +101,7 @@ func TestEachExceptionHasAReason(t *testing.T) {
 	made := map[string]int{}
 	files, err := filepath.Glob("*_test.go")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no files of the judge: %v", err)
+		t.Fatalf("found no files of the judge: %v", err)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -118,11 +118,11 @@ func TestEachExceptionHasAReason(t *testing.T) {
 	}
 	declared := constants.FindAllStringSubmatch(string(list), -1)
 	if len(declared) != len(exceptions()) {
-		t.Errorf("%d exceptions are declared, %d have a reason", len(declared), len(exceptions()))
+		t.Errorf("%d exceptions are declared, but %d have a reason", len(declared), len(exceptions()))
 	}
 	for _, m := range declared {
 		if made[m[1]] == 0 {
-			t.Errorf("the judge never makes the exception %s", m[1])
+			t.Errorf("the judge never uses the exception %s", m[1])
 		}
 		if len(strings.Fields(exceptions()[exception(m[2])])) < 10 {
 			t.Errorf("%s: no reason", m[1])
@@ -130,7 +130,7 @@ func TestEachExceptionHasAReason(t *testing.T) {
 		delete(made, m[1])
 	}
 	for name := range made {
-		t.Errorf("%s is made, and is not in the list", name)
+		t.Errorf("the judge uses the exception %s, which is not in the list", name)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestRareExceptions(t *testing.T) {
 		t.Run(string(e), func(t *testing.T) {
 			t.Parallel()
 			if w := perform(t, s); w.counts["exception: "+string(e)] == 0 {
-				t.Errorf("never met\nwhat happened:\n%s", strings.Join(w.story(), "\n"))
+				t.Errorf("the schedule did not need this exception\nwhat happened:\n%s", strings.Join(w.story(), "\n"))
 			}
 		})
 	}
