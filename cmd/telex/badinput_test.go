@@ -43,7 +43,7 @@ func TestWrongConfiguration(t *testing.T) {
 		},
 		{
 			name: "token from an empty variable", text: goodModels + "platforms: {telegram: {token: \"${BOT_TOKEN}\"}}\n", env: []string{"BOT_TOKEN="},
-			want: "c.yaml:2:31: empty token in platforms.telegram; ${BOT_TOKEN} is set to nothing in the environment\n",
+			want: "c.yaml:2:31: empty token in platforms.telegram; ${BOT_TOKEN} is empty in the environment\n",
 		},
 		{
 			name: "missing variables", text: "models: [{name: main, api_key: \"${MODEL_KEY}\", model: m}]\nplatforms: {telegram: {token: \"${BOT_TOKEN}\"}}\n",

@@ -132,7 +132,7 @@ func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 	}
 	switch {
 	case kind == KindTelegram && !telegramID.MatchString(p.ID):
-		d.fail(n, "Telegram's ids are numbers; a @name can pass to somebody else", "invalid Telegram id in pattern %s in %s", quoted(n), displayPath(path))
+		d.fail(n, "Telegram's ids are numbers; an @name can pass to somebody else", "invalid Telegram id in pattern %s in %s", quoted(n), displayPath(path))
 	case kind == KindDiscord && !discordID.MatchString(p.ID):
 		d.fail(n, "Discord's ids are numbers; with Developer Mode on, a right click copies them", "invalid Discord id in pattern %s in %s", quoted(n), displayPath(path))
 	case kind == KindSlack && p.Kind == PatternUser && !slackUser.MatchString(p.ID):

@@ -82,11 +82,11 @@ func (d *decoder) validateKeys(at string, keys []APIKey) {
 		other, named := names[k.Name]
 		switch {
 		case twice:
-			d.failAt(d.at(where), fmt.Sprintf("%s[%d] has it", displayPath(at), before), "duplicate key in %s", displayPath(where))
+			d.failAt(d.at(where), fmt.Sprintf("%s[%d] has the same key", displayPath(at), before), "duplicate key in %s", displayPath(where))
 		case !keyName.MatchString(k.Name):
 			d.failAt(d.at(join(where, "name")), "use letters, digits, ., _ and -, at most 64", "invalid name %s in %s", d.quotedAt(join(where, "name")), displayPath(where))
 		case named:
-			d.failAt(d.at(join(where, "name")), fmt.Sprintf("%s[%d] has it", displayPath(at), other), "duplicate name %s in %s", d.quotedAt(join(where, "name")), displayPath(where))
+			d.failAt(d.at(join(where, "name")), fmt.Sprintf("%s[%d] has the same name", displayPath(at), other), "duplicate name %s in %s", d.quotedAt(join(where, "name")), displayPath(where))
 		}
 		secrets[k.Reveal()], names[k.Name] = i, i
 	}

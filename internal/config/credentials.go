@@ -38,7 +38,7 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 				return
 			}
 			if other, twice := first[id]; twice {
-				d.failAt(d.at(join(at, key)), hint, "the %s of %s is that of platforms.%s", what, displayPath(at), other)
+				d.failAt(d.at(join(at, key)), hint, "the %s of %s is also that of platforms.%s", what, displayPath(at), other)
 			}
 			first[id] = e.Name
 		}
@@ -189,9 +189,9 @@ func slackHint(token, key string) string {
 	case strings.HasPrefix(token, "xoxe"):
 		is = "this one expires: turn token rotation off and install the app again; "
 	case key == "bot_token" && strings.HasPrefix(token, "xapp-"):
-		is = "this one belongs into app_token; "
+		is = "this one belongs in app_token; "
 	case key == "app_token" && strings.HasPrefix(token, "xoxb-"):
-		is = "this one belongs into bot_token; "
+		is = "this one belongs in bot_token; "
 	case strings.HasPrefix(token, "xoxp-"):
 		is = "this one is a person's; "
 	}

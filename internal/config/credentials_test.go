@@ -46,15 +46,15 @@ func TestAccountErrors(t *testing.T) {
 			"4:89: invalid URL in platforms.discord.api_base; write it as https://host/path",
 		}},
 		{"one Discord token twice", discord + "}\n  b: {kind: discord, token: " + standinDiscord + "}\n", []string{
-			"5:22: the token of platforms.b is that of platforms.discord; every bot needs its own",
+			"5:22: the token of platforms.b is also that of platforms.discord; every bot needs its own",
 		}},
 
 		{"no bot token", "  slack: {app_token: " + standinSlackApp + "}\n", []string{
 			`4:3: missing key "bot_token" in platforms.slack; add "bot_token: ${NAME}" or "bot_token_file: PATH"`,
 		}},
 		{"swapped tokens", "  slack: {bot_token: xapp-hidden, app_token: xoxb-hidden}\n", []string{
-			"4:11: invalid bot token of Slack in platforms.slack; this one belongs into app_token; " + isBot,
-			"4:35: invalid app-level token of Slack in platforms.slack; this one belongs into bot_token; " + isApp,
+			"4:11: invalid bot token of Slack in platforms.slack; this one belongs in app_token; " + isBot,
+			"4:35: invalid app-level token of Slack in platforms.slack; this one belongs in bot_token; " + isApp,
 		}},
 		{"a person's token", "  slack: {bot_token: xoxp-hidden, app_token: xapp-1}\n", []string{
 			"4:11: invalid bot token of Slack in platforms.slack; this one is a person's; " + isBot,
@@ -96,10 +96,10 @@ func TestAccountErrors(t *testing.T) {
 			"4:44: environment variable NONE is not set, in platforms.slack.app_token; set it, or write $${ for a literal ${",
 		}},
 		{"one Slack token twice", slack + ", app_token: xapp-1}\n  b: {kind: slack, bot_token: " + standinSlackBot + ", app_token: xapp-2}\n", []string{
-			"5:20: the token of platforms.b is that of platforms.slack; every bot needs its own",
+			"5:20: the token of platforms.b is also that of platforms.slack; every bot needs its own",
 		}},
 		{"one address twice", slack + ", signing_secret: s, listen: \":8645\"}\n  b: {kind: slack, bot_token: xoxb-2, signing_secret: s, listen: \":8645\"}\n", []string{
-			"5:58: the address of platforms.b is that of platforms.slack; every endpoint needs its own",
+			"5:58: the address of platforms.b is also that of platforms.slack; every endpoint needs its own",
 		}},
 
 		{"ids", discord + "}\n" + slack + ", app_token: xapp-1}\n" +

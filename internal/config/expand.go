@@ -52,7 +52,7 @@ func (d *decoder) variablesIn(n *yaml.Node) []Secret {
 // emptyHint returns a hint for an error message that says why a secret may be empty.
 func emptyHint(n *yaml.Node, key string) string {
 	if strings.Contains(n.Value, "${") {
-		return fmt.Sprintf("%s is set to nothing in the environment", n.Value)
+		return fmt.Sprintf("%s is empty in the environment", n.Value)
 	}
 	return fmt.Sprintf("write %q or %q", key+": ${NAME}", key+"_file: PATH")
 }

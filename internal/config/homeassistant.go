@@ -66,7 +66,7 @@ func (d *decoder) validateHomeAssistant(at string, h *HomeAssistant) {
 		d.validateURL(key, &h.URL)
 	}
 	const entityHint = "write a whole entity id, such as light.kitchen"
-	d.validateNames(join(at, "watch_domains"), h.WatchDomains, homeDomain, "write what stands before the dot of an entity id, such as light")
+	d.validateNames(join(at, "watch_domains"), h.WatchDomains, homeDomain, "write the part of an entity id before the dot, such as light")
 	d.validateNames(join(at, "watch_entities"), h.WatchEntities, homeEntity, entityHint)
 	d.validateNames(join(at, "ignore_entities"), h.IgnoreEntities, homeEntity, entityHint)
 	if slices.Contains(h.WatchDomains, "notify") || slices.ContainsFunc(h.WatchEntities, func(e string) bool { return strings.HasPrefix(e, "notify.") }) {
@@ -78,7 +78,7 @@ func (d *decoder) validateHomeAssistant(at string, h *HomeAssistant) {
 	case !found || !homeDomain.MatchString(name):
 		d.failAt(d.at(key), "write an entity or an action of the domain notify, such as notify.mobile_app_phone", "invalid %s: %s", displayPath(key), d.quotedAt(key))
 	case name == "send_message":
-		d.failAt(d.at(key), "write the entity that it is to be sent to, such as notify.phone", "%s names no target", displayPath(key))
+		d.failAt(d.at(key), "write the entity that receives the notification, such as notify.phone", "%s names no target", displayPath(key))
 	}
 }
 

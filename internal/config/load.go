@@ -147,7 +147,7 @@ func (d *decoder) document(data []byte) *yaml.Node {
 		d.syntax(data, err)
 		return nil
 	default:
-		d.fail(&second, "remove the --- line or the rest", "a second document; one file holds one")
+		d.fail(&second, "remove the --- line or the rest", "a second document; a file may contain only one")
 	}
 	root := resolve(doc.Content[0])
 	switch {

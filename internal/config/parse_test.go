@@ -50,8 +50,8 @@ func TestParseErrors(t *testing.T) {
 		{"null", "---\n", []string{"1:1: the file is empty" + example}},
 		{"list", "- a\n", []string{"1:1: the file must be a mapping of keys to values, not a list" + example}},
 		{"text", "token\n", []string{"1:1: the file must be a mapping of keys to values, not text" + example}},
-		{"second document", base + "---\nlog: {}\n", []string{"4:1: a second document; one file holds one; remove the --- line or the rest"}},
-		{"empty second document", base + "---\n", []string{"4:1: a second document; one file holds one; remove the --- line or the rest"}},
+		{"second document", base + "---\nlog: {}\n", []string{"4:1: a second document; a file may contain only one; remove the --- line or the rest"}},
+		{"empty second document", base + "---\n", []string{"4:1: a second document; a file may contain only one; remove the --- line or the rest"}},
 		{"broken second document", base + "---\n}\n", []string{
 			"5:1: not valid YAML: did not find expected node content; check indentation, quotes and brackets here and just before",
 		}},
@@ -104,7 +104,7 @@ func TestParseErrors(t *testing.T) {
 		}},
 		{"text wanted", base + "agent: {system_prompt: [a]}\n", []string{"4:24: agent.system_prompt must be text, not a list"}},
 		{"text wanted, bool given", base + "texts: {hello: true}\n", []string{
-			"4:16: texts.hello must be text, not true or false; put quotes round it",
+			"4:16: texts.hello must be text, not true or false; put quotes around it",
 		}},
 		{"text wanted, nothing given", base + "agent: {system_prompt: }\n", []string{"4:24: agent.system_prompt must be text, not nothing"}},
 		{"bool wanted", base + "streaming: {enabled: perhaps}\n", []string{`4:22: streaming.enabled must be true or false, not "perhaps"`}},
@@ -168,7 +168,7 @@ func TestParseErrors(t *testing.T) {
 			`4:30: empty token in platforms.b; write "token: ${NAME}" or "token_file: PATH"`,
 		}},
 		{"empty variable", base + "  b: {kind: telegram, token: \"${EMPTY}\"}\n", []string{
-			`4:30: empty token in platforms.b; ${EMPTY} is set to nothing in the environment`,
+			`4:30: empty token in platforms.b; ${EMPTY} is empty in the environment`,
 		}},
 		{"blank key", "models: [{name: a, model: b, api_key: \" \"}]\n", []string{
 			`1:39: empty api_key in models[0]; write "api_key: ${NAME}" or "api_key_file: PATH"`,
@@ -249,7 +249,7 @@ func TestParseErrors(t *testing.T) {
 			"1:55: models[0].headers.X holds a line break or a control character; check where it was copied from",
 		}},
 		{"same name twice", "models:\n  - {name: a, model: b, api_key: c}\n  - {name: a, model: b, api_key: c}\n", []string{
-			`3:6: duplicate name "a" in models[1]; models[0] has it`,
+			`3:6: duplicate name "a" in models[1]; models[0] has the same name`,
 		}},
 
 		{"transcription without a model", base + "transcription: {api_key: x}\n", []string{
@@ -310,7 +310,7 @@ func TestParseErrors(t *testing.T) {
 			`4:18: invalid pattern "telegram:role:1" in access.allow[0]` + forms,
 		}},
 		{"pattern with a name", base + "access: {allow: [\"telegram:user:@ann\"]}\n", []string{
-			`4:18: invalid Telegram id in pattern "telegram:user:@ann" in access.allow[0]; Telegram's ids are numbers; a @name can pass to somebody else`,
+			`4:18: invalid Telegram id in pattern "telegram:user:@ann" in access.allow[0]; Telegram's ids are numbers; an @name can pass to somebody else`,
 		}},
 		{"admin that is no person", base + "access: {admins: [telegram:*]}\n", []string{
 			`4:19: an admin is one person, not "telegram:*", in access.admins; write endpoint:user:ID`,
@@ -339,7 +339,7 @@ func TestParseErrors(t *testing.T) {
 			`4:9: no admin.token, and other machines can reach admin.listen; add "token: ${TELEX_ADMIN_TOKEN}" or "token_file: PATH" to admin, or listen on 127.0.0.1`,
 		}},
 		{"one token twice", base + "  b: {kind: telegram, token: \"1:telegram-secret\"}\n", []string{
-			"4:23: the token of platforms.b is that of platforms.telegram; every bot needs its own",
+			"4:23: the token of platforms.b is also that of platforms.telegram; every bot needs its own",
 		}},
 	}
 	for _, tt := range tests {

@@ -230,7 +230,7 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", displayPath(path))
 		return "", false
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == boolTag:
-		d.fail(n, "put quotes round it", "%s must be text, not true or false", displayPath(path))
+		d.fail(n, "put quotes around it", "%s must be text, not true or false", displayPath(path))
 		return "", false
 	case n.Kind != yaml.ScalarNode || isNull(n):
 		d.fail(n, "", "%s must be text, not %s", displayPath(path), kindOf(n))

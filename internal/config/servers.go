@@ -27,7 +27,7 @@ func (d *decoder) validateServers(servers []MCPServer) {
 		case !serverName.MatchString(s.Name):
 			d.failAt(d.at(name), "use letters, digits and hyphens, at most 24", "invalid name %s in %s", d.quotedAt(name), displayPath(at))
 		case twice:
-			d.failAt(d.at(name), fmt.Sprintf("mcp_servers[%d] has it", before), "duplicate name %s in %s", d.quotedAt(name), displayPath(at))
+			d.failAt(d.at(name), fmt.Sprintf("mcp_servers[%d] has the same name", before), "duplicate name %s in %s", d.quotedAt(name), displayPath(at))
 		default:
 			first[s.Name] = i
 		}
@@ -45,17 +45,17 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 		d.failAt(d.at(at), `add "command: PROGRAM" or "url: https://host/path"`, "neither command nor url in %s", displayPath(at))
 		return
 	case s.Command != "" && s.URL != "":
-		d.failAt(d.at(address), "a server is started, or runs already; leave one of them out", "both command and url in %s", displayPath(at))
+		d.failAt(d.at(address), "command starts a server, and url names one that already runs; remove one of them", "both command and url in %s", displayPath(at))
 		return
 	case s.Command != "":
 		if len(s.Headers) > 0 {
-			d.failAt(d.at(join(at, "headers")), "leave them out; a command takes env", "headers without a url in %s", displayPath(at))
+			d.failAt(d.at(join(at, "headers")), "remove them; a command takes env", "headers without a url in %s", displayPath(at))
 		}
 		return
 	}
 	for _, key := range []string{"args", "env"} {
 		if d.isSet(join(at, key)) && (key == "args" && len(s.Args) > 0 || key == "env" && len(s.Env) > 0) {
-			d.failAt(d.at(join(at, key)), "leave them out", "%s without a command in %s", key, displayPath(at))
+			d.failAt(d.at(join(at, key)), "remove them", "%s without a command in %s", key, displayPath(at))
 		}
 	}
 	d.validateHeaders(join(at, "headers"), s.Headers)

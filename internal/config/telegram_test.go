@@ -49,7 +49,7 @@ func TestTelegramWebhook(t *testing.T) {
 	}
 	one := "  b: {kind: telegram, token: 2:x, webhook: {" + good + "}}\n"
 	_, err := Parse("config.yaml", []byte(base+one+strings.NewReplacer("b:", "c:", "2:x", "3:x").Replace(one)), nil)
-	if err == nil || !strings.Contains(err.Error(), "5:") || !strings.Contains(err.Error(), "the address of platforms.c is that of platforms.b") {
+	if err == nil || !strings.Contains(err.Error(), "5:") || !strings.Contains(err.Error(), "the address of platforms.c is also that of platforms.b") {
 		t.Errorf("one address twice: got %v", err)
 	}
 }

@@ -90,7 +90,7 @@ func (d *decoder) validateModels(models []Model) {
 			d.failAt(d.at(at), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", displayPath(at))
 		}
 		if before, twice := first[m.Name]; twice && m.Name != "" {
-			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "duplicate name %s in %s", d.quotedAt(join(at, "name")), displayPath(at))
+			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has the same name", before), "duplicate name %s in %s", d.quotedAt(join(at, "name")), displayPath(at))
 		} else {
 			first[m.Name] = i
 		}
@@ -126,7 +126,7 @@ func (d *decoder) validateAdmin(a Admin) {
 		d.failAt(d.at(adminListen), `add "token: ${TELEX_ADMIN_TOKEN}" or "token_file: PATH" to admin, or listen on 127.0.0.1`,
 			"no %s, and other machines can reach %s", adminToken, adminListen)
 	case len(token) < minAdminToken:
-		d.warnAt(d.at(adminToken), "%s has less than %d characters, and other machines can reach %s; make one with: openssl rand -hex 16", adminToken, minAdminToken, adminListen)
+		d.warnAt(d.at(adminToken), "%s has less than %d characters, and other machines can reach %s; generate one with: openssl rand -hex 16", adminToken, minAdminToken, adminListen)
 	}
 }
 

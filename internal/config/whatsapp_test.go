@@ -33,8 +33,8 @@ func TestWhatsApp(t *testing.T) {
 			"4:131: invalid URL in platforms.whatsapp.api_base; write it as https://host/path",
 		}},
 		{"twice", base + number + "}\n" + strings.Replace(number, "whatsapp", "b", 1) + ", kind: whatsapp}\n", []string{
-			"5:29: the phone number of platforms.b is that of platforms.whatsapp; every number needs one endpoint",
-			"5:107: the address of platforms.b is that of platforms.whatsapp; every endpoint needs its own",
+			"5:29: the phone number of platforms.b is also that of platforms.whatsapp; every number needs one endpoint",
+			"5:107: the address of platforms.b is also that of platforms.whatsapp; every endpoint needs its own",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
