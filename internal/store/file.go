@@ -79,7 +79,7 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 // An empty file at the store's path therefore means damage.
 func (s *Store) create(ctx context.Context) error {
 	if st, err := os.Stat(s.path + "-wal"); err == nil && st.Size() > 0 {
-		return errDamage("the file is gone, and " + filepath.Base(s.path) + "-wal, which belongs to it, is not")
+		return errDamage("the file is missing, but " + filepath.Base(s.path) + "-wal, which belongs to it, exists")
 	}
 	name := s.path + ".new"
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // a killed process may have left these files
@@ -240,8 +240,8 @@ func (r *Reader) identify(ctx context.Context) error {
 		return errDamage("the file has no schema")
 	}
 	if knows := latest(); has > knows {
-		return fmt.Errorf("%s is %w (schema %d, this one knows %d): install that telex again, "+
-			"or put a backup from before it in its place", r.path, ErrNewer, has, knows)
+		return fmt.Errorf("%s is %w (schema %d, this one knows %d): install the newer telex again, "+
+			"or restore a backup that this one can read", r.path, ErrNewer, has, knows)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx)) err
 			return r.explain(ctx, what, err)
 		}
 		if knows := latest(); has < knows {
-			return fmt.Errorf("%s: %s is %w (schema %d, this one knows %d): start this telex once, which brings it up to date",
+			return fmt.Errorf("%s: %s is %w (schema %d, this one knows %d): start this telex once, which updates it",
 				what, r.path, ErrOlder, has, knows)
 		}
 	}

@@ -68,8 +68,8 @@ func Reserve(dir string) (release func() error, err error) {
 // locked store or directory.
 func explainLock(held, name string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
-		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
-			"stop that one, or give this one a state directory of its own", held, ErrLocked, readHolder(f))
+		return fmt.Errorf("%s is %w%s; only one telex at a time can use it: "+
+			"stop the other one, or give this one a state directory of its own", held, ErrLocked, readHolder(f))
 	}
 	return fmt.Errorf("lock %s: %w", name, err)
 }

@@ -72,7 +72,7 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 		}
 		if len(p.tried) > 0 {
 			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // without Create, telex can't search the platform for the message
-				t.log.Error("create of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
+				t.log.Error("create call of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Create = nil
 			}
 		}

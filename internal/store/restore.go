@@ -107,7 +107,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 // SQLite finds the log beside the kept database file.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
-		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))
+		r.log.Warn("the old store is kept with its log, which could not be merged into it", slog.Any("error", err))
 	}
 	kept := r.path + ".before-restore-" + r.now().UTC().Format(keptTimeFormat)
 	for n := 2; ; n++ {

@@ -160,7 +160,7 @@ func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s is %w (%s, from %s, since %s), of a version that does not share it: stop that one first",
+	return fmt.Errorf("%s is %w (%s, from %s, since %s), of a version that can't share the database: stop it first",
 		s.name, store.ErrLocked, name, address, since.UTC().Format(time.RFC3339))
 }
 
@@ -188,10 +188,10 @@ func (s *Store) current(ctx context.Context) error {
 		return err
 	}
 	if has == 0 {
-		return fmt.Errorf("%s is %w: telex store migrate makes its tables, and so does telex run", s.name, store.ErrEmpty)
+		return fmt.Errorf("%s is %w: run telex store migrate or telex run, which make its tables", s.name, store.ErrEmpty)
 	}
 	if has < knows {
-		return fmt.Errorf("%s is %w (schema %d, this one knows %d): telex store migrate brings it up to date, and so does telex run",
+		return fmt.Errorf("%s is %w (schema %d, this one knows %d): run telex store migrate or telex run, which update it",
 			s.name, store.ErrOlder, has, knows)
 	}
 	var needs int64

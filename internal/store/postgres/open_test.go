@@ -53,7 +53,7 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	_, dsn := server.Create(t, "")
 	p := newProgram(t, dsn)
 	_, err := p.open(false)
-	p.fails(err, store.ErrEmpty, "is empty: telex store migrate makes its tables, and so does telex run")
+	p.fails(err, store.ErrEmpty, "is empty: run telex store migrate or telex run, which make its tables")
 	if errors.Is(err, store.ErrOlder) {
 		t.Errorf("got %v", err)
 	}

@@ -236,9 +236,9 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // take the lock that a program with only schema 1 takes
 	now.must(err)
 	_, err = now.open(false)
-	now.fails(err, store.ErrOlder, "telex store migrate brings it up to date")
+	now.fails(err, store.ErrOlder, "run telex store migrate or telex run, which update it")
 	_, err = now.open(true)
-	now.fails(err, store.ErrLocked, "of a version that does not share it: stop that one first")
+	now.fails(err, store.ErrLocked, "of a version that can't share the database: stop it first")
 	conn.Release()
 	now.must(alone.Close())
 
