@@ -68,7 +68,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 		return g.admit(ctx, e, c, in)
 	case in.Sender.Bot || in.Kind == chat.Button || in.To.Kind != chat.Private || !g.policy.NeedsCode(who, in.Sender.Name):
 		if g.strangers.Allow(c.String() + " " + who.String()) {
-			g.Log.Info("message refused: its sender is not let in",
+			g.Log.Info("message refused: its sender has no access",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
 		}
 		if concluder := e.account().concluder; concluder != nil {

@@ -294,7 +294,7 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	case a.g.CheckLease(err):
 		return
 	case err != nil: // people still get answers if the limits can't be checked
-		a.log.Error("limits could not be checked", slog.Any("error", err))
+		a.log.Error("limits of people could not be checked", slog.Any("error", err))
 	case v != access.Fine && !(requeued && (v == access.TooFast || v == access.TooMany)):
 		a.refuse(v, messages...)
 		return
@@ -335,7 +335,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 	}
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
 	if errors.Is(err, chat.ErrManyRequests) { // other replicas have just issued the last codes that are allowed
-		a.log.Info("message refused: too many people wait to be let in", slog.String("person", a.person(in).String()))
+		a.log.Info("message refused: too many people wait for access", slog.String("person", a.person(in).String()))
 		a.drop(in)
 		return
 	}

@@ -47,7 +47,7 @@ func (a *actor) aside(ctx context.Context, to chat.Target, op chat.Op, over <-ch
 			if made {
 				ticket.Lost()
 			}
-			a.log.Debug("a call that nobody misses failed", slog.Any("error", err))
+			a.log.Debug("a call failed that is not retried", slog.Any("error", err))
 		}
 		ticket.Done()
 	})

@@ -105,7 +105,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	g.receiveUntil(receiving, ready)
 	<-took
 	if !m.lease.Holds() {
-		g.Log.Error("the lease on the store is lost: everything begins anew", slog.Int64("replica", int64(m.id)))
+		g.Log.Error("the lease on the store is lost; joining the replicas again", slog.Int64("replica", int64(m.id)))
 		_, ended := g.stop()
 		return g.abort(ended)
 	}
@@ -128,11 +128,11 @@ func (g *Gateway) register(ctx context.Context) (*member, error) {
 		if err == nil {
 			m.lease, m.joined = replica.NewLease(asked), time.Now()
 			g.leaseErr.Store(nil)
-			g.Log.Info("joined the replicas", slog.Int64("replica", int64(m.id)))
+			g.Log.Info("joined the other replicas", slog.Int64("replica", int64(m.id)))
 			return m, nil
 		}
 		if g.leaseErr.Swap(&err) == nil && ctx.Err() == nil {
-			g.Log.Error("can't join the replicas; trying again until it works", slog.Any("error", err))
+			g.Log.Error("this replica can't join the others; trying again until it can", slog.Any("error", err))
 		}
 	}
 	return nil, ctx.Err()
@@ -236,7 +236,7 @@ func (m *member) renew(living context.Context) {
 	case err != nil && living.Err() != nil: // this process interrupted the renewal, so err says nothing about the store
 	case err != nil:
 		if m.g.leaseErr.Swap(&err) == nil {
-			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))
+			m.g.Log.Error("the lease was not renewed; trying again until it expires", slog.Any("error", err))
 		}
 	default:
 		m.g.leaseErr.Store(nil)
@@ -251,7 +251,7 @@ func (m *member) listen(ctx context.Context) {
 	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
 		if err := m.store.Listen(ctx, m.hear); err != nil && ctx.Err() == nil && !failing {
 			failing = true
-			m.g.Log.Error("signals of other replicas are not heard; trying again until they are", slog.Any("error", err))
+			m.g.Log.Error("signals of other replicas can't be received; trying again until they can", slog.Any("error", err))
 		}
 	}
 }
@@ -315,7 +315,7 @@ func (m *member) unregister(ctx context.Context) {
 	m.lease.Lose() // from now on, other replicas may own the chats
 	m.retireShares(ctx)
 	if err := m.store.Unregister(ctx); err != nil {
-		m.g.Log.Error("the other replicas take over only after the lease", slog.Any("error", err))
+		m.g.Log.Error("lease was not given up; the other replicas take over when it expires", slog.Any("error", err))
 	}
 }
 

@@ -54,7 +54,7 @@ func (a *actor) obey(in chat.Inbound) {
 		err = a.forgetAll(a.g.deliveries)
 	}
 	if err != nil {
-		a.log.Error("an operator's order was not carried out", slog.Any("error", err))
+		a.log.Error("an operator's command was not carried out", slog.Any("error", err))
 	}
 }
 

@@ -69,7 +69,7 @@ func (a *actor) park() {
 	t := a.turn
 	a.turn, t.delivery.parked = nil, true
 	a.parked = append(a.parked, t)
-	a.log.Warn("the conversation goes on while an earlier reply can't be shown", slog.String("turn", t.id))
+	a.log.Warn("the conversation continues while an earlier reply can't be shown", slog.String("turn", t.id))
 	a.guard(nil, func() { a.detach(t) })
 }
 

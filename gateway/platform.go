@@ -234,7 +234,7 @@ func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	}
 	out := preview.Endpoint{Sender: p, Pulse: of.pulse, Budget: storedBudget{of.budget, func(b chat.Block) {
 		if err := g.store.blocks.SaveBlock(g.deliveries, e.ID, b); err != nil {
-			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
+			g.Log.Error("end of a rate limit's wait was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
 		}
 	}}, Current: func() preview.Endpoint { return of.account().out }}
 	if e.Observer != nil {

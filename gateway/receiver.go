@@ -194,7 +194,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 			g.markDead(ctx, e)
 			return
 		}
-		log.Debug("the platform is not known to work; asking again", slog.Any("error", err))
+		log.Debug("it is unknown whether the platform works; checking again", slog.Any("error", err))
 		pause(ctx, jitter(delay))
 	}
 }

@@ -150,7 +150,7 @@ func (g *Gateway) resumeAll(left leftovers) {
 		})
 	}
 	if turns+messages > 0 {
-		g.Log.Info("going on where the last process ended", slog.Int("turns", turns), slog.Int("messages", messages))
+		g.Log.Info("continuing where the last process ended", slog.Int("turns", turns), slog.Int("messages", messages))
 	}
 }
 
@@ -185,7 +185,7 @@ func (a *actor) resume(rec chat.Turn) {
 		return
 	}
 	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions stored no User
-		log.Info("turn of an earlier process is left as it is: the asker has no access any more")
+		log.Info("turn of an earlier process is left as it is: the asker no longer has access")
 		a.leave(rec, a.shown(rec))
 		return
 	}

@@ -123,7 +123,7 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 // too many lines with a fixed text are being sent, the method say drops the message without an answer.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= maxFixedLines {
-		a.log.Debug("answer was left out: too many are under way")
+		a.log.Debug("a fixed line was left out: too many are being sent")
 		a.drop(in)
 		return
 	}
@@ -173,7 +173,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 		out := show(a.g.deliveries, opts)
 		switch {
 		case !out.Delivered && a.g.deliveries.Err() != nil:
-			a.log.Warn("answer is kept for the next start: the platform did not take it in time", slog.String("turn", rec.ID), slog.Any("error", out.Err))
+			a.log.Warn("answer is kept for the next start: the platform did not accept it in time", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		case out.Unfinished && !out.Delivered:
 			a.log.Error("answer was not delivered; "+laterTries, slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		case !out.Delivered:

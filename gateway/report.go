@@ -32,7 +32,7 @@ func (a *actor) report(t *turn) {
 	}
 	switch {
 	case !t.outcome.Delivered && a.g.deliveries.Err() != nil:
-		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
+		log.Warn("reply is kept for the next start: the platform did not accept it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
 	case t.outcome.Unfinished && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there; "+laterTries, slog.Any("error", t.outcome.Err))
 	case t.outcome.Unfinished && !t.outcome.Delivered:
@@ -55,4 +55,4 @@ func forbidden(err error) bool {
 }
 
 // laterTries is the last part of the log message about a reply that could not be delivered yet.
-const laterTries = "it is tried again with the next message of the chat and at the next start"
+const laterTries = "telex tries again at the next message of the chat and at the next start"

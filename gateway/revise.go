@@ -132,7 +132,7 @@ func (a *actor) startOver(t *turn) {
 	rec, err := a.revised(t, again)
 	switch {
 	case err != nil: // the turn stays in the store, and the next process continues it
-		a.log.Error("an answer can't start over", slog.String("turn", t.id), slog.Any("error", err))
+		a.log.Error("an answer could not start over", slog.String("turn", t.id), slog.Any("error", err))
 		a.say(t.in, a.g.texts().line(TextFailed, t.id))
 	case again:
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))

@@ -43,7 +43,7 @@ func (m *member) shares(ctx context.Context) {
 	for failing := false; ; {
 		err := m.share(ctx)
 		if m.g.CheckLease(err); err != nil && !failing && ctx.Err() == nil {
-			m.g.Log.Error("the shares of limits can't change", slog.Any("error", err))
+			m.g.Log.Error("the shares of limits can't be updated", slog.Any("error", err))
 		}
 		failing = err != nil
 		select {
@@ -93,7 +93,7 @@ func (m *member) retireShares(ctx context.Context) {
 			continue
 		}
 		if err := m.store.Share(ctx, id, func([]chat.Claim) []chat.Claim { return slices.Clone(left) }); err != nil {
-			m.g.Log.Warn("the shares of limits are given up late", slog.Any("error", err))
+			m.g.Log.Warn("this replica's shares of the limits were not given up; they expire later", slog.Any("error", err))
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (m *member) work(ctx context.Context) {
 func (m *member) react(ctx context.Context) {
 	if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
 		m.g.CheckLease(err)
-		m.g.Log.Warn("work was not taken; trying again", slog.Any("error", err))
+		m.g.Log.Warn("forwarded work could not be read; trying again", slog.Any("error", err))
 	}
 }
 

@@ -51,11 +51,11 @@ func (a *actor) write(what, turn string, do func(context.Context) error) {
 	switch {
 	case err == nil, errors.Is(err, chat.ErrLost): // if the lease is lost, the next owner of the chat repeats the work
 	case a.worthwhile(err):
-		one.log(a.log).Error("not stored; trying again until it is", slog.Any("error", err))
+		one.log(a.log).Error("a change was not stored; trying again until it is", slog.Any("error", err))
 		a.writes.add(one)
 		time.AfterFunc(firstWriteRetry, a.poke)
 	default:
-		one.log(a.log).Error("not stored", slog.Any("error", err))
+		one.log(a.log).Error("a change was not stored", slog.Any("error", err))
 	}
 }
 
@@ -73,10 +73,10 @@ func (a *actor) retryWrites() {
 			return
 		}
 		if a.writes.done(); err != nil {
-			first.log(a.log).Error("not stored", slog.Any("error", err))
+			first.log(a.log).Error("a change was not stored", slog.Any("error", err))
 			continue
 		}
-		first.log(a.log).Info("stored at last")
+		first.log(a.log).Info("a delayed change is stored")
 	}
 }
 

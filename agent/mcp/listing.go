@@ -90,7 +90,7 @@ func (l *listing) warnUnmatched(ctx context.Context) {
 	s := l.server
 	for _, entry := range slices.Concat(s.Deny, s.ReadOnly, s.AutoApprove) {
 		if !slices.ContainsFunc(l.names, func(name string) bool { return s.means(entry, name) }) {
-			s.log.LogAttrs(ctx, slog.LevelWarn, "no tool of the MCP server is named as deny, read_only or auto_approve says", slog.String("name", entry))
+			s.log.LogAttrs(ctx, slog.LevelWarn, "the MCP server has no tool with a name in deny, read_only or auto_approve", slog.String("name", entry))
 		}
 	}
 }

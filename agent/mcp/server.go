@@ -97,7 +97,7 @@ func (s *server) run(ctx context.Context) {
 		said = err.Error()
 		wait := pause(failures)
 		wait += rand.N(wait / 4)
-		s.log.LogAttrs(ctx, level, "MCP server is away, connecting again", slog.Any("error", err), slog.Duration("wait", wait))
+		s.log.LogAttrs(ctx, level, "MCP server is not connected; connecting again", slog.Any("error", err), slog.Duration("wait", wait))
 		if agent.Sleep(ctx, wait) != nil {
 			return
 		}
@@ -187,7 +187,7 @@ func (s *server) setConnected(ctx context.Context, c *session, defs []agent.Tool
 		close(s.ready)
 	}
 	s.mu.Unlock()
-	s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server tells its tools",
+	s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server listed its tools",
 		append(c.about(), slog.Bool("connected_anew", before != c), slog.Int("tools", len(defs)))...)
 	for _, was := range had {
 		now, there := defined(defs, was.Name)

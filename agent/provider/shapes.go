@@ -92,7 +92,7 @@ func (f *shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error
 	if isNew.Has(NoTemperature) { // the operator configured the temperature, and should know that it has no effect
 		level = slog.LevelWarn
 	}
-	log.LogAttrs(ctx, level, "the provider wants requests of another form, sending them for ten minutes", slog.Any("error", why))
+	log.LogAttrs(ctx, level, "the provider requires requests of another form, sending these for ten minutes", slog.Any("error", why))
 }
 
 // remember adds bits that did not result from a refusal. The added bits do not expire.

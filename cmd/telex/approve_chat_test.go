@@ -27,7 +27,7 @@ func chatParty(t *testing.T, bench *workbench, name string) (question string, en
 	}
 	env = []string{"STATE_DIRECTORY=" + t.TempDir(), "XDG_RUNTIME_DIR=" + t.TempDir()}
 	daemon = w.daemon(sections{streaming: "{cli: true}", more: bench.section()}, env...)
-	daemon.awaitLog("MCP server tells its tools", 1)
+	daemon.awaitLog("MCP server listed its tools", 1)
 	return question, env, w, daemon
 }
 

@@ -33,7 +33,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
 	networks, model, daemon := startPlatformsWith(t, sections{streaming: quick, more: bench.section()})
-	daemon.awaitLog("MCP server tells its tools", 1)
+	daemon.awaitLog("MCP server listed its tools", 1)
 	var places []*place
 	for _, n := range networks {
 		places = append(places, beginParty(bench, n, model, 1, n.name+", pressed after"))
@@ -83,7 +83,7 @@ func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
 	networks, model, daemon := startPlatformsWith(t, sections{streaming: quick, more: bench.section()})
-	daemon.awaitLog("MCP server tells its tools", 1)
+	daemon.awaitLog("MCP server listed its tools", 1)
 	var places []*place
 	asked := make(map[*place]post)
 	for _, n := range networks {
@@ -125,7 +125,7 @@ func TestKilledWithAServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
 	networks, model, daemon := startPlatformsWith(t, sections{streaming: quick, more: bench.section()})
-	daemon.awaitLog("MCP server tells its tools", 1)
+	daemon.awaitLog("MCP server listed its tools", 1)
 	p := beginParty(bench, networks[0], model, 1, "telegram")
 	asked := p.awaitText(mayI)
 	daemon.kill()

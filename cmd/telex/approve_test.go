@@ -177,7 +177,7 @@ func TestToolsOnThreePlatforms(t *testing.T) {
 func (tt transport) run(t *testing.T) {
 	bench := newWorkbench(t)
 	networks, model, daemon := startPlatformsWith(t, sections{streaming: tt.streaming, more: bench.section()})
-	daemon.awaitLog("MCP server tells its tools", 1)
+	daemon.awaitLog("MCP server listed its tools", 1)
 	var places []*place
 	for _, n := range networks {
 		question, rules := party(n.name)

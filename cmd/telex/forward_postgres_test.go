@@ -69,7 +69,7 @@ func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {
 	w, bench := newWorld(t, telegram.Options{}, openai.Options{}), newWorkbench(t)
 	list := w.replicas(2, dsn, sections{more: bench.section()}) // the first replica receives the messages
 	for _, r := range list {
-		r.awaitLog("MCP server tells its tools", 1)
+		r.awaitLog("MCP server listed its tools", 1)
 	}
 
 	question := func(chat int64) string { return fmt.Sprintf("words: %d", 10*chat) }

@@ -102,7 +102,7 @@ func (c limitCase) run(t *testing.T) string {
 		more:      c.more,
 	})
 	if strings.Contains(c.more, "mcp_servers") {
-		p.awaitLog("MCP server tells its tools", 1)
+		p.awaitLog("MCP server listed its tools", 1)
 	}
 	w.ask(c.question)
 	line := p.awaitLog(c.logged, 1)[0]

@@ -114,7 +114,7 @@ func TestSlacksPane(t *testing.T) {
 	restarted := time.Now()
 	daemon = daemon.again()
 	daemon.awaitLog("receiving", 1)
-	if len(daemon.logged("going on where the last process ended")) > 0 {
+	if len(daemon.logged("continuing where the last process ended")) > 0 {
 		// The second process suggests the questions again after the greeting. If the person pressed a question before the
 		// second process suggests the questions again, the new suggestions would be shown below the answer.
 		killed.awaitEvent("the suggestions of the second process", func() bool { return killed.suggestedSince(restarted) })

@@ -351,11 +351,11 @@ func TestReloadToolServers(t *testing.T) {
 		return sections{more: "mcp_servers: [" + strings.Join(list, ", ") + "]"}
 	}
 	r := newReloadable(t, with(entry("desk", desk), sleeper))
-	r.daemon.awaitLog("MCP server tells its tools", 1)
+	r.daemon.awaitLog("MCP server listed its tools", 1)
 	pid := r.onlyPID(starts)
 
 	r.reload(with(entry("desk", desk), sleeper, entry("shed", shed)), "mcp_servers.shed added")
-	r.daemon.awaitLog("MCP server tells its tools", 2)
+	r.daemon.awaitLog("MCP server listed its tools", 2)
 	shed.letGo("prices", "nuts")
 	r.answers("call: shed_prices {\"for\": \"nuts\"}", "The tools answered:\n\n• shed_prices: prices for nuts: done")
 

@@ -112,7 +112,7 @@ func (w *world) replicasOf(program string, n int, dsn string, o sections, env ..
 func (r *replica) run(t *testing.T) {
 	t.Helper()
 	r.process = launch{env: slices.Concat(r.more, []string{r.env}), program: r.program}.start(t, "run", "--config", r.config)
-	r.awaitLog("joined the replicas", 1)
+	r.awaitLog("joined the other replicas", 1)
 	poll(t, "ready", func() bool {
 		status, is := probe(t, r.admin, "/readyz")
 		return status == http.StatusOK && is.Status == "ready"
@@ -630,7 +630,7 @@ func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	woke := time.Now()
 	paused.signal(syscall.SIGCONT)
 	paused.awaitLog("the lease on the store is lost", 1)
-	paused.awaitLog("joined the replicas", 2)
+	paused.awaitLog("joined the other replicas", 2)
 	poll(t, "both replicas", func() bool {
 		s := paused.sees(t)
 		return s.LeasesLost >= 1 && len(s.Replicas) == 2 && s.Self == s.Replicas[1].ID

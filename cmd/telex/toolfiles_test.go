@@ -15,7 +15,7 @@ func TestFilesOfToolsOnThreePlatforms(t *testing.T) {
 	const answer = "Here is the plan, and who sits where."
 	bench := newWorkbench(t)
 	networks, model, daemon := startPlatformsWith(t, sections{streaming: quick, more: bench.section()})
-	daemon.awaitLog("MCP server tells its tools", 1)
+	daemon.awaitLog("MCP server listed its tools", 1)
 	var places []*place
 	for _, n := range networks {
 		question := "Who sits where on " + n.name + "?"

@@ -128,7 +128,7 @@ func TestWhatsApp(t *testing.T) {
 		}
 	}
 	daemon := p.run(bench.section())
-	daemon.awaitLog("MCP server tells its tools", 1)
+	daemon.awaitLog("MCP server listed its tools", 1)
 
 	asked := p.say(whatsapp.Incoming{Text: "What is this?", File: &whatsapp.Media{Type: "image", Mime: "image/png", Content: pngOf(t, 320, 200)}})
 	first := p.awaitShown(1)

@@ -199,7 +199,7 @@ func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, 
 		d.Withdraw(p)
 		return "", fmt.Errorf("store code: %w", err)
 	}
-	d.log.Info("somebody who is not let in was given a code", slog.String("person", p.String()))
+	d.log.Info("a person without access was given a pairing code", slog.String("person", p.String()))
 	return k.Code, nil
 }
 
@@ -253,7 +253,7 @@ func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, 
 	d.changes++
 	d.forget(k.Person)
 	d.admitted[a.Person] = a
-	d.log.Info("somebody was let in", slog.String("person", a.String()), slog.String("by", by))
+	d.log.Info("access granted", slog.String("person", a.String()), slog.String("by", by))
 	return a, nil
 }
 
@@ -284,7 +284,7 @@ func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	if !found {
 		return ErrNobody
 	}
-	d.log.Info("somebody is not let in any more", slog.String("person", p.String()), slog.String("by", by))
+	d.log.Info("access revoked", slog.String("person", p.String()), slog.String("by", by))
 	return nil
 }
 

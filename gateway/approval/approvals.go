@@ -240,7 +240,7 @@ func (a *Approvals) consented(ctx context.Context, p agent.Proposal) bool {
 	}
 	yes, err := a.Store.Consented(ctx, a.Conversation, a.Asker.User, standing(p.Tool, p.Version))
 	if err != nil {
-		a.Log.Error("standing approvals could not be read: asking", slog.Any("error", err))
+		a.Log.Error("standing approvals could not be read; asking the person", slog.Any("error", err))
 		return false
 	}
 	if yes {

@@ -129,7 +129,7 @@ func TestApprove(t *testing.T) {
 			name: "standing for what is asked each time", p: call(func(p *agent.Proposal) { p.Standing = false }), want: agent.TimedOut, gap: approval.NobodyDecided,
 			set: func(t *turn) { t.store.consents["7 light@v1"] = true },
 		},
-		{name: "standing that can't be read", p: call(), want: agent.TimedOut, gap: approval.NobodyDecided, log: "could not be read: asking", set: func(t *turn) {
+		{name: "standing that can't be read", p: call(), want: agent.TimedOut, gap: approval.NobodyDecided, log: "could not be read; asking", set: func(t *turn) {
 			t.store.consents["7 light@v1"], t.store.forgetful = true, errors.New("busy")
 		}},
 	} {

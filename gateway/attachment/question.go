@@ -231,7 +231,7 @@ func (q *question) addImage(ctx context.Context, decoding *semaphore.Weighted, a
 	defer decoding.Release(1)
 	p, err := Shrink(ctx, data)
 	if err != nil {
-		q.skip(at, "it is no picture that can be read")
+		q.skip(at, "it is not a readable picture")
 		return err
 	}
 	q.images = append(q.images, agent.Image{MediaType: p.MediaType, Data: p.Data})
@@ -263,7 +263,7 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 func (q *question) addText(at chat.Attachment, data []byte) error {
 	text, cut, err := Decode(data, maxText)
 	if err != nil {
-		q.skip(at, "it is no text that can be read")
+		q.skip(at, "it is not a readable text")
 		return err
 	}
 	rest := ""
@@ -287,7 +287,7 @@ func (q *question) addFramed(at chat.Attachment, text, what, rest string) {
 func (q *question) addHTML(at chat.Attachment, data []byte) error {
 	page, longer, err := Decode(data, maxHTML)
 	if err != nil {
-		q.skip(at, "it is no text that can be read")
+		q.skip(at, "it is not a readable text")
 		return err
 	}
 	out := &bounded{limit: maxText}

@@ -64,7 +64,7 @@ func (p *process) awaitJoined(ctx context.Context) error {
 	defer cancel()
 	for {
 		log, err := os.ReadFile(filepath.Join(p.dir, "log"))
-		if err != nil || bytes.Contains(log, []byte("joined the replicas")) {
+		if err != nil || bytes.Contains(log, []byte("joined the other replicas")) {
 			return err
 		}
 		select {

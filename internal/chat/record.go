@@ -17,7 +17,7 @@ var (
 	ErrUnknown = errors.New("not in the store")        // the store has no such turn, or no such unfinished message
 	// ErrManyRequests: MaxPairingRequests people are already waiting for access to the endpoint, so another person can't ask for
 	// access.
-	ErrManyRequests = errors.New("too many people wait to be let in")
+	ErrManyRequests = errors.New("too many people wait for access")
 )
 
 // Pending is an accepted message that no turn has answered yet.

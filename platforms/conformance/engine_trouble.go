@@ -184,7 +184,7 @@ func killCases() []testCase {
 				pass(settleTime)
 				h.wantSurvived(fmt.Sprintf("killed %d", i), to, before, text)
 			}
-			if n := strings.Count(h.log.String(), "going on where the last process ended"); n < 10 {
+			if n := strings.Count(h.log.String(), "continuing where the last process ended"); n < 10 {
 				h.Errorf("%d kills met an answer under way, want many", n)
 			}
 		}},

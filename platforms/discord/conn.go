@@ -273,7 +273,7 @@ func closeError(err error, up bool) error {
 	case 4004:
 		return &chat.SendError{Kind: chat.Auth, Err: errors.New("the gateway refuses the token: reset it in the Developer Portal, page Bot")}
 	case 4010, 4011:
-		return mend("it is in so many guilds that Discord demands shards, which are not supported: let it leave some")
+		return mend("it is in so many guilds that Discord demands shards, which are not supported: remove it from some")
 	case 4012:
 		return mend("its version of the protocol is no longer served: update telex")
 	case 4013:

@@ -83,7 +83,7 @@ func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
 	if v.SessionStartLimit.Total > 0 && v.SessionStartLimit.Remaining <= 0 {
 		return "", &chat.SendError{
 			Kind: chat.RateLimited, RetryAfter: time.Duration(v.SessionStartLimit.ResetAfter) * time.Millisecond,
-			Err: fmt.Errorf("getGateway: all %d sessions of a day were begun; another process may use the same token", v.SessionStartLimit.Total),
+			Err: fmt.Errorf("getGateway: all %d sessions of a day have been started; another process may use the same token", v.SessionStartLimit.Total),
 		}
 	}
 	if err := receiving.Sleep(ctx, time.Until(b.session.identified.Add(identifyEvery))); err != nil {
@@ -102,7 +102,7 @@ func receiveError(err error) error {
 	case failure.Kind == chat.Auth:
 		failure.Err = fmt.Errorf("the token is refused: reset it in the Developer Portal, page Bot (%w)", failure.Err)
 	case calls.Status(err) == http.StatusNotFound:
-		failure.Err = fmt.Errorf("api_base does not lead to Discord's API: it is scheme and host (%w)", failure.Err)
+		failure.Err = fmt.Errorf("api_base does not lead to Discord's API: write scheme and host (%w)", failure.Err)
 	}
 	return failure
 }

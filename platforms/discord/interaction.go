@@ -121,7 +121,7 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	case ctx.Err() != nil || chat.AsSendError(err).Kind != chat.Gone:
 		b.log.WarnContext(ctx, "interaction was not acknowledged", slog.String("interaction", c.interaction), slog.Any("error", err))
 	default: // the deadline has passed, probably because of an outage
-		b.log.DebugContext(ctx, "interaction is over", slog.String("interaction", c.interaction), slog.Any("error", err))
+		b.log.DebugContext(ctx, "interaction has expired", slog.String("interaction", c.interaction), slog.Any("error", err))
 	}
 }
 

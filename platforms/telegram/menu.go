@@ -49,14 +49,14 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	for _, admin := range admins {
 		id, err := strconv.ParseInt(string(admin), 10, 64)
 		if err != nil || id <= 0 { // not the id of a user, so there is no private chat with the bot
-			b.log.WarnContext(ctx, "admin has no menu: not the id of a user", slog.String("user", string(admin)))
+			b.log.WarnContext(ctx, "admin gets no menu of commands: this is not the id of a user", slog.String("user", string(admin)))
 			continue
 		}
 		err = b.setMenu(ctx, tgbotapi.NewBotCommandScopeChat(id), all)
 		switch {
 		case err == nil:
 		case chat.AsSendError(err).Kind == chat.Forbidden:
-			b.log.DebugContext(ctx, "admin has no menu yet: no chat with the bot", slog.String("user", string(admin)), slog.Any("error", err))
+			b.log.DebugContext(ctx, "admin gets no menu of commands yet: there is no chat with the bot", slog.String("user", string(admin)), slog.Any("error", err))
 		default:
 			return err
 		}

@@ -66,7 +66,7 @@ func TestTooManyFiles(t *testing.T) {
 	if err := c.Say("1", "look", many...); err != nil {
 		t.Fatal(err)
 	}
-	if m := s.next(c).Message; m == nil || m.Note != "That was not taken: "+errFiles.Error()+"." {
+	if m := s.next(c).Message; m == nil || m.Note != "This message was not accepted: "+errFiles.Error()+"." {
 		t.Errorf("got %+v", m)
 	}
 	if d := s.next(c).Done; d == nil || !d.Failed {

@@ -256,10 +256,10 @@ func CheckSession(name string) error {
 // The errors in this block are the reasons for which the hub refuses an input. The person at the terminal sees the text
 // of the error.
 var (
-	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
-	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
-	errNoInput      = errors.New("there is nothing in it")
-	errNotReceiving = errors.New("telex takes nothing just now: it stops, or it can't reach its database")
+	errInputTooLong = fmt.Errorf("it is longer than the %d characters that a message may have", MaxInput)
+	errFiles        = fmt.Errorf("a message may have %d files of %d MB together, and telex keeps %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
+	errNoInput      = errors.New("it is empty")
+	errNotReceiving = errors.New("telex accepts nothing at the moment: it is stopping, or it can't reach its database")
 )
 
 // The method take passes a client's input to the gateway, and returns when the gateway has stored the input.

@@ -167,7 +167,7 @@ func TestInputThatIsNotTaken(t *testing.T) {
 		want       string
 	}{
 		{"too long", strings.Repeat("x", MaxInput+1), false, "longer than"},
-		{"empty", " \n", false, "nothing in it"},
+		{"empty", " \n", false, "it is empty"},
 		{"not stored", "hi", true, "could not be stored."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

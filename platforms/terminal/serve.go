@@ -68,7 +68,7 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 	case f.Hello == nil:
 		return nil, refuse(conn, "the first frame must be a hello")
 	case f.Hello.Version != Version:
-		return nil, refuse(conn, fmt.Sprintf("telex here is of another version than the daemon (%d and %d): restart the daemon", f.Hello.Version, Version))
+		return nil, refuse(conn, fmt.Sprintf("this telex has a different version from the daemon's (%d and %d): restart the daemon", f.Hello.Version, Version))
 	}
 	if err := CheckSession(f.Hello.Session); err != nil {
 		return nil, refuse(conn, err.Error())
@@ -93,7 +93,7 @@ func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
 	}
 	var err error
 	if w.History, err = o.History(ctx, session); err != nil {
-		o.Log.Warn("history is not shown", slog.Any("error", err))
+		o.Log.Warn("history could not be shown", slog.Any("error", err))
 	}
 	return w
 }
@@ -111,13 +111,13 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 		switch {
 		case f.Input != nil:
 			if err := h.take(ctx, session, c, *f.Input); err != nil {
-				h.options.Load().Log.Warn("input was not taken", slog.Any("error", err))
+				h.options.Load().Log.Warn("terminal input was not accepted", slog.Any("error", err))
 				c.out.put(Frame{Message: &Message{ID: "refused." + f.Input.ID, Answer: f.Input.ID, Text: notTaken(err), Note: notTaken(err)}})
 				c.out.put(Frame{Done: &Done{Input: f.Input.ID, Failed: true}})
 			}
 		case f.Stop != nil:
 			if err := h.take(ctx, session, c, Input{Text: "/stop"}); err != nil {
-				h.options.Load().Log.Warn("stop was not taken", slog.Any("error", err))
+				h.options.Load().Log.Warn("stop from a terminal was not accepted", slog.Any("error", err))
 			}
 		default:
 			return fmt.Errorf("listen to a terminal: %w: clients do not send this", errFrame)
@@ -130,10 +130,10 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {
-			return "That was not taken: " + known.Error() + "."
+			return "This message was not accepted: " + known.Error() + "."
 		}
 	}
-	return "That was not taken: it could not be stored."
+	return "This message was not accepted: it could not be stored."
 }
 
 // send writes the frames of the outbox to the connection, until the outbox ends or the connection fails.

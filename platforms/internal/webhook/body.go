@@ -64,7 +64,7 @@ func readBody(from io.Reader, limit int64, shared *semaphore.Weighted) ([]byte, 
 		case errors.Is(err, io.EOF):
 			return buffer, nil
 		case err != nil:
-			return nil, &Refusal{http.StatusBadRequest, "the body was cut, or came too slowly"}
+			return nil, &Refusal{http.StatusBadRequest, "the body broke off, or arrived too slowly"}
 		}
 	}
 }

@@ -93,7 +93,7 @@ func attached(f terminal.File) string {
 func (m *model) attach(path string) {
 	switch f, err := ReadFile(path, m.files); {
 	case !m.takesFiles:
-		m.notice = "the daemon is older than this program and takes no files: restart it"
+		m.notice = "the daemon is older than this program and accepts no files: restart it"
 	case err != nil:
 		m.notice = terminal.Clean(err.Error())
 	default:

@@ -240,7 +240,7 @@ func (m *model) leave() {
 
 func (m *model) stop() {
 	if err := m.client.Stop(); err != nil {
-		m.notice = "telex could not be told"
+		m.notice = "could not be sent to telex"
 	}
 }
 
@@ -312,7 +312,7 @@ func (m *model) submit() {
 		return
 	}
 	if len(m.editor.text) > terminal.MaxInput {
-		m.notice = "that is too long"
+		m.notice = "this message is too long"
 		return
 	}
 	m.asked++
@@ -330,7 +330,7 @@ func (m *model) submit() {
 
 func (m *model) say(s unansweredInput) {
 	if err := m.client.Say(s.id, s.text, s.files...); err != nil {
-		m.notice = "telex could not be told" // resume repeats the input on the next connection
+		m.notice = "could not be sent to telex" // resume repeats the input on the next connection
 	}
 }
 

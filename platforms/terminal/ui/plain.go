@@ -120,7 +120,7 @@ func (p *printer) end(trouble io.Writer) error {
 		more = ""
 	}
 	if !ok && strings.TrimRight(text, " \n") != strings.TrimRight(p.printed, " \n") {
-		fmt.Fprintln(trouble, "The answer has changed on the way; here it is as a whole.")
+		fmt.Fprintln(trouble, "The answer has changed meanwhile; here is the complete answer.")
 		more = "\n\n---\n\n" + text
 	}
 	if all := p.printed + more; all != "" && !strings.HasSuffix(all, "\n") {

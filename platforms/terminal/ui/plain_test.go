@@ -43,7 +43,7 @@ func TestAsk(t *testing.T) {
 			ref := w.send(reply(preview("first try"), in))
 			w.sees("first try")
 			w.edit(ref, final("second"))
-		}, "first try\n\n---\n\nsecond\n", "The answer has changed on the way; here it is as a whole.\n", "-"},
+		}, "first try\n\n---\n\nsecond\n", "The answer has changed meanwhile; here is the complete answer.\n", "-"},
 		{"only blanks change", func(w *world, in chat.Inbound) {
 			ref := w.send(reply(preview("a \n"), in))
 			w.sees("a \n")
