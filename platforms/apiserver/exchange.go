@@ -251,8 +251,8 @@ func (x *exchange) send(o outcome) {
 	x.reply.flush()
 }
 
-// toolEvent reports the state of a call of one of telex's own tools. The server sends this event only to clients that
-// request it with the header X-Telex-Events.
+// toolEvent reports the state of a call of one of telex's own tools. The server sends a toolEvent only to clients that
+// request such events with the header X-Telex-Events.
 type toolEvent struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`

@@ -53,7 +53,7 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 }
 
 // keeper is an in-memory store. keeper stores nothing if the context of the store call has ended. If the field fails is
-// set, all calls of keeper fail with this error.
+// set, all calls of keeper fail with the error in the field.
 type keeper struct {
 	*memory.Store
 	fails error

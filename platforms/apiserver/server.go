@@ -131,7 +131,8 @@ func (s *Server) current() *Server {
 	return s
 }
 
-// Open opens the address on which the server listens. Clients that connect to this address wait until Serve is called.
+// Open opens the address on which the server listens. Clients that connect after Open has been called wait until Serve
+// is called.
 func (s *Server) Open(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if s.listener, err = lc.Listen(ctx, "tcp", s.Listen); err != nil {

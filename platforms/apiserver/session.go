@@ -64,9 +64,9 @@ func (x *exchange) history(ctx context.Context) (history, *apiError) {
 	}
 }
 
-// sessionHistory reads the history of the session from the store. A request that belongs to a session may nevertheless
-// contain the whole conversation. sessionHistory therefore keeps only those messages of the request that follow the
-// last answer of the model.
+// sessionHistory reads the history of the session from the store. A request that belongs to a session may contain the
+// whole conversation, even though the store also contains the session. sessionHistory therefore keeps only those
+// messages of the request that follow the last answer of the model.
 func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *apiError) {
 	for i, m := range slices.Backward(h.added) {
 		if isAnswer(m) {

@@ -129,8 +129,8 @@ func (c current) Run(_ context.Context, _ agent.Turn, emit func(agent.Event)) (a
 	return c.script.result, nil
 }
 
-// The client gets the model's reasoning only if the operator has enabled this. The client gets events about calls of
-// telex's own tools only if it requests them.
+// The client gets the model's reasoning only if the operator has allowed the server to send it. The client gets events
+// about calls of telex's own tools only if the client requests these events.
 func TestWhatIsNotTold(t *testing.T) {
 	t.Parallel()
 	l := open(t, says(agent.StopDone,

@@ -11,7 +11,7 @@ import (
 )
 
 // maxAckDelay is how soon the adapter must acknowledge the press of a button. Platforms allow three seconds or more for
-// this acknowledgement.
+// the acknowledgement of a button press.
 const maxAckDelay = 2 * time.Second
 
 // buttonCases returns the cases about buttons below messages.

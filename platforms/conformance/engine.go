@@ -202,8 +202,8 @@ func (h *testGateway) seen(to chat.Target, text string) {
 	})
 }
 
-// wantReply checks that a chat contains exactly the messages in want. The text of each earlier version of these
-// messages must be a part of the text in want. An earlier version may contain a cursor only at its end.
+// wantReply checks that a chat contains exactly the messages in want. The text of each earlier version of a message
+// must be a part of the text in want. An earlier version may contain a cursor only at its end.
 func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.Helper()
 	h.wantShown(to, want...)

@@ -29,8 +29,8 @@ func verdicts() []verdict {
 	}
 }
 
-// questionCases returns the cases about tool calls that wait for a person's approval. In these cases, the gateway uses
-// the real agent with a planner.
+// questionCases returns the cases about tool calls that wait for a person's approval. In the cases that questionCases
+// returns, the gateway uses the real agent with a planner.
 func questionCases() []testCase {
 	return []testCase{
 		{"a question for approval appears with its buttons, and nothing changes until a person answers", questioned(func(h *testGateway, w Presser, to chat.Target) {

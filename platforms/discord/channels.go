@@ -78,7 +78,7 @@ func (p *channelCache) knownDMs() []string {
 }
 
 // disableThreads records that no thread can be created in a channel or for a question. disableThreads returns false if
-// this fact was recorded before.
+// it has recorded the same channel or question before.
 func (p *channelCache) disableThreads(id string) bool {
 	known := p.isThreadless(id)
 	p.threadless.Put(id, true)

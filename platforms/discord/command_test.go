@@ -374,7 +374,7 @@ func TestManyCommands(t *testing.T) {
 }
 
 // If a command was not handled when the connection ended, Discord delivers the command again. Run must pass on the
-// command once, with the same message id.
+// repeated command once, with the same message id as before.
 func TestCommandComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -481,8 +481,8 @@ func TestCommandInHiddenChannel(t *testing.T) {
 	})
 }
 
-// In this test, a command is acknowledged at once, but the store refuses the command. Run must fail, and the next Run
-// must receive the command again.
+// In this test, a command is acknowledged at once, but the store refuses the command. If the store refuses the command,
+// Run must fail, and the next Run must receive the command again.
 func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -35,7 +35,7 @@ const (
 )
 
 const (
-	// intents are the kinds of events that the bot requests. None of these intents is privileged. Even without a
+	// intents are the kinds of events that the bot requests. None of the requested intents is privileged. Even without a
 	// privileged intent, Discord sends the text of DMs and of messages that mention the bot.
 	// https://docs.discord.com/developers/events/gateway#gateway-intents
 	intents = int(discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages)

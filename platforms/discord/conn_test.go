@@ -188,8 +188,8 @@ func supervised(t *testing.T, bot *discord.Bot, from chat.Resume) <-chan chat.In
 	return got
 }
 
-// In this test, Discord's gateway acknowledges heartbeats, but neither starts nor resumes the session. The bot must
-// open another connection.
+// In this test, Discord's gateway acknowledges heartbeats, but neither starts nor resumes the session. If Discord
+// neither starts nor resumes the session, the bot must open another connection.
 func TestGatewayIsSilent(t *testing.T) {
 	for name, cursor := range map[string]string{"new": "", "taken up": "m=1&session=x&at=" + scriptedURL + "&seq=3"} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestGatewayIsSilent(t *testing.T) {
 }
 
 // In this test, Discord closes each connection that resumes the session, but does not say that the session has ended.
-// The bot must start a new session.
+// When resuming has failed repeatedly, the bot must start a new session.
 func TestSessionCanNotBeTakenUp(t *testing.T) {
 	for _, code := range []int{1000, 1011, 4000, 4006} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
@@ -234,7 +234,8 @@ func TestSessionCanNotBeTakenUp(t *testing.T) {
 	}
 }
 
-// Discord announces 20 guilds slowly, one after the other. The bot must read the missed messages of all these guilds.
+// Discord announces 20 guilds slowly, one after the other. The bot must read the missed messages of all guilds, however
+// slowly Discord announces the guilds.
 func TestGuildsComeSlowly(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		var guilds []any
@@ -258,8 +259,8 @@ func TestGuildsComeSlowly(t *testing.T) {
 	})
 }
 
-// In this test, this machine's clock is ahead of Discord's clock, so the command's token looks expired. The bot must
-// still answer through the interaction.
+// In this test, this machine's clock is ahead of Discord's clock, so the command's token looks expired. Although the
+// token looks expired, the bot must answer through the interaction.
 func TestClockIsAhead(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		c.ready()

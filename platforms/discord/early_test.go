@@ -89,7 +89,7 @@ func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 }
 
 // The store refuses a command. The person must see a text which says that the bot did not store the command. When
-// Discord delivers the command again, the answer must replace this text.
+// Discord delivers the command again, the answer must replace the text about the command that was not stored.
 func TestUnstoredIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -126,7 +126,7 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 }
 
 // Concluded implements gateway.Concluder. Concluded puts commands that still show "thinking…" into a queue. The workers
-// of Run or StandBy remove "thinking…" from these commands.
+// of Run or StandBy remove "thinking…" from the commands in the queue.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	for _, id := range messages {
 		c, ok := parseCommand(id)

@@ -28,7 +28,7 @@ const (
 	// 10 seconds. https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingEvery = 9 * time.Second
 
-	// nonceLifetime is how long Discord recognizes a repeated create call by its nonce. During this time, a repeated
+	// nonceLifetime is how long Discord recognizes a repeated create call by its nonce. Within nonceLifetime, a repeated
 	// create call makes no second message. Discord's documentation says "the past few minutes". Two minutes is a safe
 	// interpretation of "the past few minutes". If Discord forgot a nonce before the end of nonceLifetime, a repeated
 	// create call would make a second message.
@@ -36,9 +36,9 @@ const (
 	nonceLifetime = 2 * time.Minute
 )
 
-// maxPerSecond is how many calls per second the gateway may make. Discord allows a bot 50 calls per second. The
-// remaining fifth of these calls is for calls that the adapter makes itself: for threads, commands, and backfills.
-// https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
+// maxPerSecond is how many calls per second the gateway may make. Discord allows a bot 50 calls per second. The fifth
+// of the calls that maxPerSecond leaves over is for calls that the adapter makes itself: for threads, commands, and
+// backfills. https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
 const maxPerSecond = 40
 
 // These constants limit the calls for an interaction.

@@ -217,8 +217,8 @@ func TestProcessIsAwayForDays(t *testing.T) {
 	})
 }
 
-// In this test, while the bot reads missed messages, calls fail or the store refuses a message. In spite of these
-// failures, no message may be lost.
+// In this test, while the bot reads missed messages, calls fail or the store refuses a message. Neither failed calls
+// nor a refusing store may make the bot lose a message.
 func TestTroubleWhileAsking(t *testing.T) {
 	for name, trouble := range map[string]func(w *world, r *runs){
 		"a rate limit": func(w *world, _ *runs) {
@@ -319,8 +319,8 @@ func TestOthersDoNotWait(t *testing.T) {
 	})
 }
 
-// In this test, the store refuses a message because the store is full. The next Run must deliver this message again,
-// and then the newer messages in order.
+// In this test, the store refuses a message because the store is full. The next Run must deliver the refused message
+// again, and then the newer messages in order.
 func TestFullStore(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -101,7 +101,7 @@ func TestConcludesWhatAnotherProcessReceived(t *testing.T) {
 	})
 }
 
-// A process that receives no messages must nevertheless know the bot's name, and the name for a new thread.
+// Even a process that receives no messages must know the bot's name, and the name for a new thread.
 func TestKnowsWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true

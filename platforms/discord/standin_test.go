@@ -22,7 +22,7 @@ import (
 
 // These tests check features that only Discord has, with Discord's stand-in.
 
-// In these tests, the bot has completed every reaction after the time quiet.
+// In the tests of this package, the bot has completed every reaction after the time quiet.
 const quiet = 30 * time.Second
 
 // inBubble runs a test in virtual time. In the bubble, the stand-in of the world enforces Discord's own rate limits.

@@ -142,8 +142,8 @@ func TestThreadsAreForgone(t *testing.T) {
 	})
 }
 
-// In this test, Discord refuses to create a thread for one question. The bot must still create a thread for the next
-// question.
+// In this test, Discord refuses to create a thread for one question. After a refused thread, the bot must still create
+// a thread for the next question.
 func TestOneThreadIsForgone(t *testing.T) {
 	refusal := func(code int) func(w *world, _ string) {
 		return func(w *world, _ string) {
@@ -328,8 +328,8 @@ func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// In this test, Discord's API fails whenever the bot requests a certain thread. A message in this thread must not block
-// the messages of other chats forever.
+// In this test, Discord's API fails whenever the bot requests a certain thread. A message in a thread that the bot
+// can't request must not block the messages of other chats forever.
 func TestThreadCanNotBeLearned(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")

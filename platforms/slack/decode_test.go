@@ -152,8 +152,8 @@ func TestEventsDecoded(t *testing.T) {
 	}
 }
 
-// In this test, a person opens an assistant's thread or the Messages tab, or presses Slack's stop button. Each of these
-// events, such as the press of the stop button, must become a message for the bot.
+// In this test, a person opens an assistant's thread or the Messages tab, or presses Slack's stop button. Each event of
+// the pane, such as the press of the stop button, must become a message for the bot.
 func TestPaneDecoded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -123,8 +123,8 @@ func (m *message) key() string {
 	return key
 }
 
-// isFile reports whether m shows the file that the bot created with a certain idempotency key. The parameter hashed is
-// the hash of this key.
+// isFile reports whether m shows the file that the bot created with the idempotency key whose hash is the parameter
+// hashed.
 func (m *message) isFile(hashed string) bool {
 	return slices.ContainsFunc(m.Files, func(f file) bool { return strings.Contains(f.Name, keyMark(hashed)) })
 }

@@ -61,7 +61,8 @@ func (w *world) wantShown(to chat.Target, want ...string) {
 }
 
 // In this test, Slack delivers messages twice: as two kinds of events, through two sockets, or again because a socket
-// was cut before the acknowledgement. The bot must answer each of these messages once (F50).
+// was cut before the acknowledgement. The bot must answer each message once, even if Slack delivers the message twice
+// (F50).
 func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)

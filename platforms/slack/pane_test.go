@@ -174,7 +174,8 @@ func TestSlacksStopButton(t *testing.T) {
 	}
 }
 
-// In this test, the calls for prompts, titles and statuses fail. The bot must still greet and answer.
+// In this test, the calls for prompts, titles and statuses fail. Even if prompts, titles and statuses fail, the bot
+// must greet and answer.
 func TestPaneFails(t *testing.T) {
 	for _, action := range []string{fault.RateLimit, fault.CutBefore, fault.Hang} {
 		t.Run(action, func(t *testing.T) {

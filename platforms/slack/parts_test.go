@@ -253,9 +253,9 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// In this test, Slack delivers several messages of one chat at the same time. The bot must handle these messages in the
-// order in which people wrote them. A delivery must not wait for deliveries in other chats, and no delivery may wait
-// forever.
+// In this test, Slack delivers several messages of one chat at the same time. The bot must handle the messages of one
+// chat in the order in which people wrote them. A delivery must not wait for deliveries in other chats, and no delivery
+// may wait forever.
 func TestArrivalOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

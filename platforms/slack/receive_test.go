@@ -207,7 +207,7 @@ func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	})
 }
 
-// In this test, a socket is cut. The bot must replace the socket at once. If the new socket, however, is cut right
+// In this test, a socket is cut. The bot must replace the cut socket at once. If the new socket, however, is cut right
 // after it was opened, Run must fail as Temporary, so that the caller of Run waits.
 func TestCutSocketIsReplaced(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
@@ -345,8 +345,8 @@ func TestSlowStore(t *testing.T) {
 	}
 }
 
-// In this test, a message causes two events, or Slack delivers the message repeatedly. Run must pass on the message
-// only once (F50).
+// In this test, a message causes two events, or Slack delivers the message repeatedly. Run must pass on a message only
+// once, however often Slack delivers the message (F50).
 func TestDuplicatesAreAcceptedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -472,8 +472,8 @@ func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// In this test, Slack is slow to return names, and many people write at the same time. The bot must still accept every
-// message before Slack delivers the message again.
+// In this test, Slack is slow to return names, and many people write at the same time. Even if Slack is slow to return
+// names, the bot must accept every message before Slack delivers the message again.
 func TestSlowNames(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

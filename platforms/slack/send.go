@@ -163,8 +163,8 @@ func escapeControls(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }
 
-// fallbackText returns a message's text for notifications and screen readers. Slack reads this text as mrkdwn, so
-// fallbackText escapes &, < and >. fallbackText cuts the text to the limit of an update with blocks.
+// fallbackText returns a message's text for notifications and screen readers. Slack reads the text for notifications as
+// mrkdwn, so fallbackText escapes &, < and >. fallbackText cuts the text to the limit of an update with blocks.
 func fallbackText(m chat.Outgoing) string {
 	limit := min(plainLimit, totalLimit-markup.Units(m.Text)-len(m.Actions)*maxLabel)
 	plain := cmp.Or(m.Plain, m.Text)

@@ -96,8 +96,8 @@ type blockWriter struct {
 	detailsDepth int // number of <details> elements that enclose the current text
 }
 
-// find returns the first span of the given kind that begins in the range from..to. If no span of this kind begins in
-// the range, find returns false.
+// find returns the first span of the given kind that begins in the range from..to. If no span of the given kind begins
+// in the range, find returns false.
 func (w *blockWriter) find(kind string, from, to int) (byteSpan, bool) {
 	first, _ := slices.BinarySearchFunc(w.spans, from, func(s byteSpan, at int) int { return s.start - at })
 	for _, s := range w.spans[first:] {
@@ -320,7 +320,7 @@ func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 }
 
 // The method piece converts a range of the text to a value of the API's type RichText. Each of the given formats begins
-// at or before the start of the range. The method applies those formats that include the whole range.
+// at or before the start of the range. The method piece applies the formats that include the whole range.
 func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.end < to })
 	var out any

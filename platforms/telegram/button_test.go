@@ -43,8 +43,9 @@ func TestPressInATopic(t *testing.T) {
 	})
 }
 
-// In this test, calls of answerCallbackQuery hang. The bot must nevertheless continue to receive, and Run must end
-// quickly. The bot must call answerCallbackQuery only after the function accept has stored the press.
+// In this test, calls of answerCallbackQuery hang. While calls of answerCallbackQuery hang, the bot must continue to
+// receive, and Run must end quickly. The bot must call answerCallbackQuery only after the function accept has stored
+// the press.
 func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: fault.Hang, Times: 1})

@@ -205,8 +205,8 @@ func checkQuiet(t rapid.TB, r markup.Rendered) {
 	}
 }
 
-// snippets generates pieces of Markdown: whole constructs, incomplete constructs, and plain text. Tests join several of
-// these pieces into one text.
+// snippets generates pieces of Markdown: whole constructs, incomplete constructs, and plain text. Tests join several
+// pieces from snippets into one text.
 func snippets() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{

@@ -47,7 +47,8 @@ func voice(size int64) chat.Attachment {
 	return chat.Attachment{Name: "voice.ogg", ID: "F 1", Size: size}
 }
 
-// never returns a handler that fails the test. Tests use this handler if the bot must not download anything.
+// never returns a handler that fails the test. Tests use the handler that never returns if the bot must not download
+// anything.
 func never(t *testing.T) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { t.Errorf("downloaded %s", r.URL.Path) }
 }

@@ -191,8 +191,8 @@ func TestFindAmongOtherProcesses(t *testing.T) {
 }
 
 // In this test, a process that lost its lease searches for a message that the process sent itself, but that the store
-// does not contain. After Forget and Learn, Find must find this message. Find must skip the messages that were passed
-// to Learn.
+// does not contain. After Forget and Learn, Find must find the message that the store does not contain. Find must skip
+// the messages that were passed to Learn.
 func TestFindAfterALostLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f := finder(t, bot)

@@ -106,8 +106,8 @@ func TestSetCommands(t *testing.T) {
 	}
 }
 
-// unescape undoes the escaping of characters that are special in HTML, such as < and &. The JSON encoder escapes these
-// characters.
+// unescape undoes the escaping of characters that are special in HTML, such as < and &. The JSON encoder escapes
+// characters that are special in HTML.
 func unescape(list []string) []string {
 	for i := range list {
 		list[i] = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(list[i])

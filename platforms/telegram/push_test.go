@@ -98,8 +98,8 @@ func (d datedBack) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// In this test, the clock of this machine is ahead of Telegram's clock. The bot must nevertheless not mark a new
-// message as missed.
+// In this test, the clock of this machine is ahead of Telegram's clock. Even if this machine's clock is ahead, the bot
+// must not mark a new message as missed.
 func TestLiveUpdatesWhileTheClockIsAhead(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.behind = time.Hour

@@ -166,8 +166,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// In this test, a person presses the stop button of a draft. The adapter must decode this event as a button press by
-// the only person in the chat.
+// In this test, a person presses the stop button of a draft. The adapter must decode the press of the stop button as a
+// button press by the only person in the chat.
 func TestStoppedDraft(t *testing.T) {
 	t.Parallel()
 	in, found := decoded(t, `{"update_id":88,"stopped_message_generation":{"chat":{"id":7,"type":"private","first_name":"Ann","last_name":"Lee"},"message_thread_id":5,"draft_id":12}}`)

@@ -33,8 +33,8 @@ const allowedUpdates = `["message","edited_message","callback_query","stopped_me
 //
 // Run returns ctx's error if ctx ended, and accept's error if accept failed. If receiving failed, Run returns a
 // *chat.SendError. The kind of the *chat.SendError is Auth if Telegram does not know the bot; otherwise the kind is
-// Conflict, RateLimited or Temporary. If accept has not accepted an update, the next Run receives this update again. If
-// the bot polls, the next Run receives this update first.
+// Conflict, RateLimited or Temporary. If accept has not accepted an update, the next Run receives the update again. If
+// the bot polls, the next Run begins with the update that was not accepted.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {

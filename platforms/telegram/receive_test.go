@@ -277,7 +277,7 @@ func TestRunCutIsTemporary(t *testing.T) {
 }
 
 // The first call of Run must log that the bot receives messages. If the gateway calls Run again after a failure, Run
-// must not log this message again.
+// must not log again that the bot receives messages.
 func TestRunSaysOnceThatItReceives(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {

@@ -23,7 +23,7 @@ const (
 
 // These are the kinds of spans that only rich messages have. A span of kindRich makes telex send the message as a rich
 // message. The spans of the other kinds describe the message's blocks. If telex sends a message as a text with
-// entities, telex leaves out all these spans.
+// entities, telex leaves out all spans of the kinds in this block.
 const (
 	kindRich    = "rich"
 	kindHeading = "heading" // Span.Language is the level of the heading

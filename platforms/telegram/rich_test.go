@@ -274,8 +274,8 @@ func TestRichPrefixes(t *testing.T) {
 	}
 }
 
-// The test uses texts that need as many blocks as possible for their length. The rich messages of these texts must
-// still be within Telegram's limits.
+// The test uses texts that need as many blocks as possible for their length. The rich messages of texts with many
+// blocks must still be within Telegram's limits.
 func TestRichManyBlocks(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{

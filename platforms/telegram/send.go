@@ -48,7 +48,7 @@ func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 
 const methodEdit = "editMessageText"
 
-// Edit replaces a message's text and its buttons. Edit succeeds if the message already has this content.
+// Edit replaces a message's text and its buttons. Edit succeeds if the message already has the content of m.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	params, err := messageParams(methodEdit, ref)
 	if err != nil {

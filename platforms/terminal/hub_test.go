@@ -141,7 +141,8 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// Some texts look like a command but are not commands. The hub must pass on such texts unchanged.
+// Some texts look like a command but are not commands. If a text only looks like a command, the hub must pass on the
+// text unchanged.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -15,8 +15,8 @@ import (
 var mediaID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,200}$`)
 
 // Fetch implements gateway.Fetcher. Fetch makes two calls. The first call returns a URL that is valid for five minutes,
-// and the second call downloads the file from this URL. Meta publishes no rate limit for these calls, and keeps a
-// received file for seven days.
+// and the second call downloads the file from this URL. Meta publishes no rate limit for the two calls of Fetch, and
+// keeps a received file for seven days.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#retrieve-media-url
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if !mediaID.MatchString(a.ID) {

@@ -106,8 +106,8 @@ func TestWindowClosed(t *testing.T) {
 	})
 }
 
-// In this test, WhatsApp accepts a message, but then can't deliver the message. The bot must log the cause, and must
-// not send the message again.
+// In this test, WhatsApp accepts a message, but then can't deliver the message. The bot must log why WhatsApp could not
+// deliver a message, and must not send the message again.
 func TestLateFailure(t *testing.T) {
 	talking(t, standin.Options{LateFailures: true}, conformance.Talker{Pause: 10 * time.Second}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.Say(w.Private(), conformance.Saying{Text: "one"})
@@ -124,8 +124,8 @@ func TestLateFailure(t *testing.T) {
 	})
 }
 
-// In this test, the outcome of a call that sends a message is unknown. The bot must repeat the call only once, and log
-// a warning (D5, F13).
+// In this test, the outcome of a call that sends a message is unknown. The bot must repeat a call of unknown outcome
+// only once, and log a warning (D5, F13).
 func TestUncertainSend(t *testing.T) {
 	for _, action := range []string{fault.CutBefore, fault.CutAfter} {
 		talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, log *conformance.Log) {
@@ -183,7 +183,8 @@ func TestEditsAndDeletions(t *testing.T) {
 	}
 }
 
-// In this test, a person hides the phone number from the bot. The bot must still answer the person.
+// In this test, a person hides the phone number from the bot. The bot must answer a person even if the phone number is
+// hidden.
 func TestHiddenNumber(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetPerson(standin.Person{UserID: standin.DefaultUser, HidePhone: true, Username: "@ann"}); err != nil {

@@ -258,8 +258,8 @@ func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	return []chat.Quote{b.quote(m.in.To.Chat, chat.Quote{Own: m.repliesToBot, Text: unknownText, ID: chat.MessageID(m.replied)})}
 }
 
-// The method quote returns the remembered message to which q refers. If the bot does not remember this message, the
-// method returns q unchanged.
+// The method quote returns the remembered message to which q refers. If the bot does not remember the quoted message,
+// the method returns q unchanged.
 func (b *Bot) quote(in chat.ChatID, q chat.Quote) chat.Quote {
 	if known, ok := b.texts.Get(textKey(in, q.ID)); ok && q.ID != "" {
 		return *known

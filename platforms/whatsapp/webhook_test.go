@@ -258,8 +258,8 @@ func TestUndelivered(t *testing.T) {
 	})
 }
 
-// In this test, a message waited at Meta while the bot was not running. The bot must mark this message as missed. The
-// bot must not mark a new message as missed, even if this machine's clock is wrong.
+// In this test, a message waited at Meta while the bot was not running. The bot must mark a message that waited at Meta
+// as missed. The bot must not mark a new message as missed, even if this machine's clock is wrong.
 func TestMissed(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestMissed(t *testing.T) {
 }
 
 // In this test, a person replies to an edited message, and to a message of the bot. The bot must quote the current text
-// of these two messages.
+// of an edited message and of its own message.
 func TestRepliesToWhatWasSaid(t *testing.T) {
 	listening(t, func(s *station) {
 		first := text("wamid.1", "a question")
@@ -302,8 +302,8 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 	})
 }
 
-// In this test, somebody sends ten thousand forged webhooks. The bot must refuse all of these webhooks, and the memory
-// of the process must not grow.
+// In this test, somebody sends ten thousand forged webhooks. The bot must refuse all forged webhooks, and the memory of
+// the process must not grow.
 func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // the test measures the memory of the whole process.
 	const most = 10 << 20 // bytes
 	s := start(t, 0)

@@ -57,8 +57,8 @@ func (f *Form) Fill(req *http.Request) {
 	req.Header.Set("Content-Type", f.contentType)
 }
 
-// These constants limit the length of file names. File names within these limits are short enough for every file
-// system. Telegram cuts the part of a file name before the extension to 60 characters: clean_filename in
+// These constants limit the length of file names. File names within the limits of these constants are short enough for
+// every file system. Telegram cuts the part of a file name before the extension to 60 characters: clean_filename in
 // https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 const (
 	maxFileName  = 60 // characters

@@ -320,9 +320,9 @@ func TestTooLargeBodies(t *testing.T) {
 	})
 }
 
-// In this test, several clients send long bodies, until the shared memory has no room for another long body. The server
-// must refuse another long body, but accept a short body. When the requests with long bodies have timed out, the shared
-// memory must be free again.
+// In this test, several clients send long bodies, until the shared memory has no room for another long body. If the
+// shared memory has no room for a long body, the server must refuse the long body, but accept a short body. When the
+// requests with long bodies have timed out, the shared memory must be free again.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20

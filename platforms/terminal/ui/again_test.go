@@ -48,7 +48,8 @@ func away(l []string) bool { return screentest.Has("telex is away · trying agai
 func idle(l []string) bool { return screentest.Has("Ctrl-D leaves")(l) }
 
 // In this test, the first daemon ends in the middle of an answer, and a second daemon completes the answer. The answer
-// must continue at the same place on the screen. The client must send once what the person typed in the meantime.
+// must continue at the same place on the screen. The client must send once what the person typed between the two
+// daemons.
 func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -162,7 +163,8 @@ func TestLeaveWhileAway(t *testing.T) {
 	}
 }
 
-// In this test, the daemon refuses a client that tries to reconnect. The client must show the reason and try again.
+// In this test, the daemon refuses a client that tries to reconnect. The client must show why the daemon refused it,
+// and try again.
 func TestRefusedWhileAway(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)

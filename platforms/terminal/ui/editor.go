@@ -133,8 +133,8 @@ func (e *editor) down() {
 	}
 }
 
-// recall shows an earlier input. The parameter back is the number of this input, counted back from the newest input. If
-// back is 0, recall shows the new input again.
+// recall shows an earlier input. The parameter back is the number of the shown input, counted back from the newest
+// input. If back is 0, recall shows the new input again.
 func (e *editor) recall(back int) {
 	if e.back == 0 {
 		e.draft = e.text

@@ -54,7 +54,7 @@ func firstWords(lines []string) []string {
 }
 
 // In this test, an answer arrives right after the client has connected, before the screen is drawn for the first time.
-// The client must show the whole answer.
+// The client must show the whole answer, even if the answer arrives before the first drawing.
 func TestAnswerBeforeTheFirstFrame(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
