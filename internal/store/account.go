@@ -106,7 +106,7 @@ func (u *UsageRow) Columns() []any {
 }
 
 // sum is the usage of a group, added up so far. To count each turn only once, sum compares each row only with the row
-// before. So all rows of a turn must be adjacent.
+// before. To count a turn only once, all rows of the turn must therefore be adjacent.
 type sum struct {
 	chat.Used
 	turn string // id of the turn that was added last

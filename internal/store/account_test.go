@@ -115,7 +115,7 @@ func TestAccountAddsUp(t *testing.T) {
 		f.must(err)
 		whole, err := f.Used(t.Context(), chat.UsageOf{})
 		f.must(err)
-		whole.Last = "" // Account does not set the field Last
+		whole.Last = "" // don't compare Last, because Account does not set this field
 		if a.Total != whole {
 			rt.Fatalf("got %+v, want %+v", a.Total, whole)
 		}

@@ -104,9 +104,9 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup first creates an empty file under the final name, so that no other process takes this name. Then backup writes
-// the copy under a temporary name and renames it. An interrupted backup leaves an empty file. Nobody can mistake an
-// empty file for a backup.
+// backup first creates an empty file under the final name, so that no other process takes this name. After that, backup
+// writes the copy under a temporary name and renames it. An interrupted backup leaves an empty file. Nobody can mistake
+// an empty file for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

@@ -24,7 +24,6 @@ const (
 	// worstAccept is short because Slack and Discord want a response within 3 s.
 	worstAccept = 250 * time.Millisecond
 	// worstRacedAccept is used instead of worstAccept with the race detector, which makes SQLite many times slower.
-	// Even if the time of all syncs is added, Accept then takes less than 3 s.
 	worstRacedAccept = 2 * time.Second
 	// maxSyncs is the maximum number of syncs for which a call of Accept may wait: two syncs of the previous transaction,
 	// two of a checkpoint, and two of Accept's own transaction. The first transaction after the log was emptied also syncs

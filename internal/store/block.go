@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// SaveBlock stores a chat.Block, which forbids calls because of a rate limit. SaveBlock can only prolong an existing
-// block.
+// SaveBlock stores a chat.Block, which forbids calls because of a rate limit. If a block is already stored, SaveBlock
+// can only prolong it.
 func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	return s.update(ctx, "store block", func(t *tx) {
 		t.exec(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, millis(b.Until))

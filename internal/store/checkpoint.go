@@ -39,10 +39,11 @@ const (
 )
 
 // checkpointer moves the write-ahead log into the file, on its own connection, while other connections read and write.
-// The log contains old versions of pages, so deleted data is unreadable only after the log has been emptied. The log
-// can't be emptied while a backup or another reader uses an older state of the file, or while the writer is busy. If
-// the checkpointer can't empty the log, it tries again. The checkpointer never lets the writer wait for a reader. If
-// the writer stays busy for too long, the checkpointer makes the writer pause.
+// The write-ahead log contains old versions of pages, so deleted data is unreadable only after the log has been
+// emptied. The log can't be emptied while a backup or another reader uses an older state of the file, or while the
+// writer is busy. If the checkpointer can't empty the log, it tries again. The checkpointer never lets the writer wait
+// for a reader. If the writer stays busy for too long, the checkpointer makes the writer pause, so that the log can be
+// emptied.
 type checkpointer struct {
 	writer    *writer
 	conn      *connection // nil until the checkpointer needs the connection

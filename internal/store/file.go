@@ -95,7 +95,7 @@ func (s *Store) create(ctx context.Context) error {
 		return err
 	}
 	// Create the database in WAL mode from the beginning. Converting the database to WAL mode later would be a separate
-	// transaction. If the process died during the conversion, the store would have a journal that only a writer can roll
+	// transaction. If the process died during this conversion, the store would have a journal that only a writer can roll
 	// back.
 	db, err := openWriter(name, "WAL")
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 
 // atRest reports whether no process uses the file. If no process uses the file, a reader can ignore the write-ahead log
 // and its index. If a reader of such a file did not ignore the log and its index, SQLite would create both files and
-// leave them behind. Only OpenReadOnly uses atRest.
+// leave them behind. Only the function OpenReadOnly uses atRest.
 func (r *Reader) atRest() bool {
 	if !r.readOnly {
 		return false

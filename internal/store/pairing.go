@@ -25,8 +25,8 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 	})
 }
 
-// Admit stores an admission, which replaces an earlier admission of the same person. Admit also deletes the person's
-// pairing request.
+// Admit stores an admission, which replaces an earlier admission of the same person. Admit also deletes the pairing
+// request of the admitted person.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
 		t.exec(saveAdmission, a.Endpoint, a.User, a.Name, a.By, millis(a.At))

@@ -18,7 +18,8 @@ func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Sessi
 	return s, entries, err
 }
 
-// Choose stores the model that was chosen for a conversation. An empty name deletes the choice.
+// Choose stores the model that was chosen for a conversation. If the name of the model is empty, Choose deletes the
+// choice.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
 	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.ensure(c), model) })
 }
@@ -27,7 +28,8 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 // turn to undo, Undo returns an empty list. Entries that a store with schema 4 or older has stored have no turn. In a
 // history of such entries, Undo treats each message of a user as the beginning of a turn. Running turns may have read
 // the deleted entries, so the store no longer accepts their summaries. The parameter says describes the turn that
-// answers the person's command. Undo begins this turn in the same transaction, unless its id is empty.
+// answers the person's command. In the same transaction in which Undo deletes entries, it begins this turn, unless the
+// turn's id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
@@ -62,9 +64,9 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals. The model that was chosen for
-// the conversation stays. After Forget, running turns can't add to the history any more, not even the turn of the
-// command that called Forget. For such a running turn, Decide fails with ErrFenced, and End stores only usage. Forget
-// keeps the ids of messages, so that no message is answered twice.
+// the conversation stays. A turn that was running when Forget was called can't add to the history any more, not even the
+// turn of the command that called Forget. If a turn was running when Forget was called, Decide fails with ErrFenced, and
+// End stores only usage. Forget keeps the ids of messages, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.ensure(c))

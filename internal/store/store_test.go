@@ -89,14 +89,14 @@ func TestSweep(t *testing.T) {
 	f.must(store.Append(ctx, s, c, "new"))
 	sweep(24*time.Hour, store.Swept{Messages: 1, Turns: 1, Entries: 2})
 	f.remembers(c, "new")
-	f.waits("tg:1/2") // the sweep has kept the waiting message, however old it is
+	f.waits("tg:1/2") // the sweep must keep the waiting message, however old it is
 	rep, err := s.Check(ctx)
 	f.must(err)
 	if rep.Conversations != 1 || rep.Keys != 1 || rep.Pending != 1 || rep.Entries != 1 || rep.Unfinished != 0 || len(rep.Problems) > 0 {
 		t.Errorf("got %+v, want one of each but unfinished turns, no problems", rep)
 	}
 	clock.advance(1000 * 24 * time.Hour)
-	sweep(0, store.Swept{}) // with 0 as retention, the history is kept
+	sweep(0, store.Swept{}) // with 0 as retention, the sweep keeps the history
 }
 
 func TestBackupIsAStore(t *testing.T) {
@@ -208,8 +208,8 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 	})
 }
 
-// The store runs several calls in one transaction, and one of them makes this transaction fail. The other calls must
-// succeed nevertheless.
+// The store runs several calls in one transaction, and one of them makes this transaction fail. The other calls of the
+// transaction must succeed nevertheless.
 func TestBrokenCallAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -237,7 +237,7 @@ func TestBrokenCallAffectsNoOther(t *testing.T) {
 	f.waits("tg:1/2", "tg:1/1!")
 }
 
-// newFixture returns a store with a clock that the test sets. The store is closed at the end of the test.
+// newFixture returns a store with a clock that the test sets. newFixture closes the store at the end of the test.
 func newFixture(t *testing.T) (*fixture, *store.Store, *clock) {
 	t.Helper()
 	c := &clock{}

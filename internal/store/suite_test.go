@@ -21,7 +21,7 @@ var (
 	_ gateway.Store = (*memory.Store)(nil)
 )
 
-// opener opens a store. Each call opens the same store.
+// opener opens a store. Each call of the opener opens the same store.
 type opener func(context.Context) (gateway.Store, error)
 
 // sqliteOpener returns an opener of the store in the directory dir.
@@ -400,8 +400,8 @@ func testResume(f *fixture) {
 	}
 }
 
-// testPlaces checks the list of places in which turns began. Each place must be listed once, the newest first, even
-// after the turns have ended.
+// testPlaces checks the list of places in which turns began. testPlaces checks that each place is listed once, the
+// newest first, even after the turns have ended.
 func testPlaces(f *fixture) {
 	one, two := private("1"), chat.Conversation{Endpoint: "tg", Chat: "2", Thread: "t"}
 	for i, c := range []chat.Conversation{one, two, one, {Endpoint: "other", Chat: "3"}} {

@@ -28,7 +28,8 @@ type tx struct {
 	err error
 }
 
-// update runs the function do in a transaction that may write. If the transaction fails, update may run do again.
+// update runs the function do in a transaction that may write. If the transaction fails, update may run the function do
+// again.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, s.write(ctx, "write", &call{do: do}))
 }

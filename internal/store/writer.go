@@ -196,7 +196,7 @@ func (w *writer) afterCommit(batch ...*call) {
 	}
 	if !w.reserve.exists && before/reuseEvery != after/reuseEvery {
 		// The disk is full, and the reserve file has already been deleted. So reuse the space of the write-ahead log now,
-		// without waiting for the checkpointer. If reusing the space fails, the next call that finds no space reports the
+		// without waiting for the checkpointer. If the space can't be reused, the next call that finds no space reports the
 		// error.
 		_ = w.control(restartCheckpoint)
 	}
