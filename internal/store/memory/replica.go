@@ -14,7 +14,7 @@ import (
 
 // members contains what the store knows about the replicas that share its data.
 type members struct {
-	registered chat.ReplicaID              // the newest id that was assigned
+	registered chat.ReplicaID              // the newest replica id that was assigned
 	replicas   map[chat.ReplicaID]*replica // includes dead replicas, because their claims on rate limits still count for some time
 	chats      map[place]*ownership
 	receivers  map[chat.EndpointID]chat.ReplicaID

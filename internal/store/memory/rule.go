@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// SaveBlock implements gateway.Blocks. SaveBlock can only prolong an existing block.
+// SaveBlock implements gateway.Blocks. If a block is already stored, SaveBlock can only prolong it.
 func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
 	defer s.lock()()
 	s.blocks[e] = longest(append(s.inForce(e), b))

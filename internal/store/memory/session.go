@@ -121,8 +121,8 @@ func (s *Store) outdate(c chat.Conversation) {
 	}
 }
 
-// join merges the session from into the session into. If one of the sessions has a summary, the entries that no summary
-// covers get new ids. The new ids must be larger than the ids of the entries that a summary covers.
+// join merges the session from into the session into. If one of the sessions has a summary, join gives new ids to the
+// entries that no summary covers. The new ids must be larger than the ids of the entries that a summary covers.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// knownIDs is the maximum number of message ids that the store keeps for each conversation, and of ids of ended
-	// turns. Older ids are not needed, because platforms deliver only recent messages again.
+	// knownIDs is the maximum number of message ids that the store keeps for each conversation, and of ids of ended turns.
+	// The store does not need older ids, because platforms deliver only recent messages again.
 	knownIDs = 256
 	// keptMessages is the maximum number of history entries that the store keeps for each conversation. No model's context
 	// window is large enough for more entries. Without this limit, a process that runs for months would use more and more
@@ -37,11 +37,11 @@ type state struct {
 	sessions map[chat.Conversation]*session
 	inbox    []*accepted // unfinished messages, in the order in which they were accepted
 	turns    []*memoryTurn
-	ended    []string // ids of ended turns, newest last
+	ended    []string // ids of turns that have ended, newest last
 	moved    map[place]chat.ChatID
 	resume   map[chat.EndpointID]string
 	places   map[chat.EndpointID][]chat.Target     // places where turns began, newest first
-	sent     map[chat.EndpointID][]chat.MessageRef // messages of ended turns, newest last
+	sent     map[chat.EndpointID][]chat.MessageRef // the bot's messages in turns that have ended, newest last
 	blocks   map[chat.EndpointID][]chat.Block
 	said     int64 // number of history entries that have ever been stored
 	usage    []used
