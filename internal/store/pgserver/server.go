@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// Password is the password of the database user telex. The server accepts connections without a password, too.
+	// Password is the password of the database user telex. The server accepts connections without a password as well.
 	Password  = "pg-pass-not-shown"
 	superuser = "telex"
 	// patience is the longest time that a server may take to start or to stop.
