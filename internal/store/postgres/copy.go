@@ -16,7 +16,7 @@ import (
 	"telex/internal/store"
 )
 
-// ErrNotEmpty means that the database already has rows. Copy accepts only an empty database.
+// ErrNotEmpty means that the database already has rows. Copy copies only into an empty database.
 var ErrNotEmpty = errors.New("not empty")
 
 // Copied says how many rows Copy has copied into a table.
@@ -51,7 +51,7 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 }
 
 // unused returns an error if a live replica uses the database. While Copy's transaction runs, no replica can register,
-// because Copy excludes all other writing transactions.
+// because this transaction excludes all other writing transactions.
 func (s *Store) unused(ctx context.Context, conn *pgx.Conn) error {
 	var name string
 	err := conn.QueryRow(ctx, `SELECT name FROM replica WHERE expires > clock_timestamp() LIMIT 1`).Scan(&name)

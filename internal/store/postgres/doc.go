@@ -22,8 +22,8 @@
 // Programs of two consecutive releases can use the same database. The table compatibility contains one number: the
 // version of the oldest schema that a program must know to use the database. A migration that only adds something does
 // not change the number in this table, so running programs continue. A migration that removes something raises the
-// number. A migration that raises the number fails while a replica runs that knows only older schemas. An advisory
-// lock ensures that only one process migrates.
+// number in the table compatibility. A migration that raises this number fails while a replica runs that knows only
+// older schemas. An advisory lock ensures that only one process at a time migrates the schema.
 //
 // Transactions run at READ COMMITTED. Each transaction locks the rows that it changes: first the conversation, then
 // its turns and messages. So no two transactions change the same conversation at the same time, and transactions of
@@ -36,9 +36,10 @@
 //
 // If a connection is lost during COMMIT, the outcome is unknown, so the store repeats the call. Most calls do no harm
 // if they take effect twice, so the store can simply repeat them. Each of the other calls stores a random token in its
-// transaction, and the store repeats the call with the same token. If the first attempt was committed, PostgreSQL
-// refuses the token. If the first attempt is still being committed, PostgreSQL lets the second attempt wait. If a
-// caller repeats a call whose outcome is unknown, the store uses the same token for the new call too:
+// transaction, and the store repeats the call with the same token. If the first attempt of such a call was committed,
+// PostgreSQL refuses the token. If the first attempt of such a call is still being committed, PostgreSQL lets the
+// second attempt wait. If a caller repeats a call whose outcome is unknown, the store uses the same token for the new
+// call too:
 //
 //	Accept, Begin, SaveExchange, Undo by a turn    a token, also when the caller repeats them
 //	Note, Remember, Undo without a turn,

@@ -18,9 +18,9 @@ var (
 	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
-// wrongDSN returns an error that says why the driver pgx does not accept a DSN. The returned error contains only the
-// reason that pgx gives. The error of pgx itself also quotes the DSN, and pgx does not always find and hide the
-// password in it.
+// wrongDSN returns an error that says why the driver pgx does not accept a DSN. The error that wrongDSN returns
+// contains only the reason that pgx gives. The error of pgx itself also quotes the DSN, and pgx does not always find
+// and hide the password in it.
 func wrongDSN(err error) error {
 	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {
@@ -35,8 +35,8 @@ func wrongDSN(err error) error {
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
 }
 
-// committed reports whether a transaction failed because its token is already stored. The stored token shows that an
-// earlier attempt was committed.
+// committed reports whether a transaction failed because its token is already stored. A token that is already stored
+// shows that an earlier attempt was committed.
 func committed(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.ConstraintName == "operation_pkey"

@@ -22,8 +22,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// firstShared is the first schema with which several processes can share a database. A program that knows only schema
-// 1 does not notice other processes.
+// firstShared is the first schema with which several processes can share a database. A process that knows only schema 1
+// does not notice other processes that use the database.
 const firstShared = 2
 
 // schemas describes which schema versions a program knows.
@@ -31,10 +31,10 @@ type schemas struct {
 	files  fs.FS // the migrations, numbered from 1
 	newest int64
 	// oldest is the oldest schema that a program must know to use a database with the newest schema. The table
-	// compatibility contains the same number. A migration that only adds something to the schema does not change the
-	// number oldest. A migration that removes something raises the number oldest. A migration that removes something is
-	// released one release after the first program that does not need the removed data. So programs of two consecutive
-	// releases can run at the same time.
+	// compatibility contains the same number as the field oldest. A migration that only adds something to the schema does
+	// not change the number oldest. A migration that removes something raises the number oldest. A migration that removes
+	// something is released one release after the first program that does not need the removed data. So programs of two
+	// consecutive releases can run at the same time.
 	oldest int64
 }
 

@@ -153,10 +153,10 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 }
 
 // Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
-// fact with this text, or already has the maximum number of facts. The parameter most is this number. Facts do not
-// expire. The ids of a person's facts are increasing numbers. The id of a deleted fact is never used again. Remember
-// first locks the row that contains the last number among the person's facts, so that no other transaction can add a
-// fact of this person at the same time.
+// fact with this text, or already has the maximum number of facts. The parameter most is this number. The facts that
+// Remember stores do not expire. The ids of a person's facts are increasing numbers. The id of a deleted fact is never
+// used again. Remember first locks the row that contains the last number among the person's facts, so that no other
+// transaction can add a fact of this person at the same time.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
 		t.queue(holdFacts, p.Endpoint, p.User)

@@ -25,8 +25,8 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
 
 	// listGone lists replicas that died so long ago that no platform limit still counts their calls. The queries whose
-	// names begin with forget delete these replicas. The store then treats unfinished work that was given to these
-	// replicas as if it had been given to no replica.
+	// names begin with forget delete the replicas that listGone returns. The store then treats unfinished work that was
+	// given to these replicas as if it had been given to no replica.
 	listGone = `
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`

@@ -39,15 +39,16 @@ func (s *Store) Sessions(ctx context.Context) ([]store.SessionInfo, error) {
 	})
 }
 
-// Choose stores the model that was chosen for a conversation. An empty name deletes the choice.
+// Choose stores the model that was chosen for a conversation. If the name of the model is empty, Choose deletes the
+// choice.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
 	return s.update(ctx, "choose model", func(t *tx) { t.queue(saveModel, t.take(c), model) })
 }
 
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
 // turn to undo, Undo returns an empty list. Running turns may have read the deleted entries, so the store no longer
-// accepts their summaries. The parameter says describes the turn that answers the person's command. Undo begins this
-// turn in the same transaction, unless its id is empty.
+// accepts their summaries. The parameter says describes the turn that answers the person's command. In the same
+// transaction in which Undo deletes entries, it begins this turn, unless the turn's id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	undo := &call{what: "undo turn", kind: "erase", once: true}
 	if says.ID != "" {
@@ -76,9 +77,9 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals. The model that was chosen for
-// the conversation stays. After Forget, running turns can't add to the history any more, not even the turn of the
-// command that called Forget. For such a running turn, Decide fails with ErrFenced, and End stores only usage. Forget
-// keeps the ids of messages, so that no message is answered twice.
+// the conversation stays. A turn that was running when Forget was called can't add to the history any more, not even the
+// turn of the command that called Forget. If a turn was running when Forget was called, Decide fails with ErrFenced, and
+// End stores only usage. Forget keeps the ids of messages, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
@@ -116,8 +117,8 @@ func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 }
 
 // join merges the session of the conversation id into the session of the conversation owner. If at least one of the two
-// sessions has a summary, the entries that no summary covers get new ids. The new ids must be larger than the ids of
-// the entries that a summary covers.
+// sessions has a summary, join gives new ids to the entries that no summary covers. The new ids must be larger than the
+// ids of the entries that a summary covers.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

@@ -45,8 +45,8 @@ const (
 var errLost = errors.New("connection lost")
 
 // tx is one transaction. All statements of a tx see the same current time. After the first error, the methods of tx do
-// nothing and return zero values, and the transaction fails with this error. The time columns contain times of the
-// server's clock. The methods of tx convert times between the server's clock and this process's clock.
+// nothing and return zero values, and the transaction fails with this error. The time columns of the database contain
+// times of the server's clock. The methods of tx convert times between the server's clock and this process's clock.
 type tx struct {
 	store   *Store
 	on      *pgx.Conn

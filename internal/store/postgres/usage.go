@@ -84,8 +84,8 @@ func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (b
 	return resultOf(ctx, s.erase, "delete response", func(t *tx) bool { return t.exec(deleteResponse, id, p.Endpoint, p.User) > 0 })
 }
 
-// SaveBlock stores a chat.Block, which forbids calls because of a rate limit. SaveBlock can only prolong an existing
-// block.
+// SaveBlock stores a chat.Block, which forbids calls because of a rate limit. If a block is already stored, SaveBlock
+// can only prolong it.
 func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	return s.update(ctx, "store block", func(t *tx) {
 		t.queue(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, b.Until)
