@@ -44,7 +44,7 @@ func (p *Problems) add(one Problem) {
 	p.list = append(p.list, one)
 }
 
-// Handler returns a log handler that passes each record to next and keeps warnings and errors.
+// Handler returns a log handler that passes each log record to the handler next, and keeps warnings and errors.
 func (p *Problems) Handler(next slog.Handler) slog.Handler { return watcher{Handler: next, to: p} }
 
 // watcher is the handler of Problems.
