@@ -101,8 +101,9 @@ type control struct {
 	terminals sync.WaitGroup // counts the connections that were passed to attach
 }
 
-// start creates the socket at path and serves it until end is called. end cancels running requests and waits for them.
-// If the socket can't be created, start only logs the error, because the daemon can answer people without the socket.
+// start creates the socket at path and serves it until the returned function end is called. end cancels running
+// requests and waits for them. If the socket can't be created, start only logs the error, because the daemon can answer
+// people without the socket.
 func (c *control) start(ctx context.Context, path string) (end func()) {
 	l, err := listenControl(path)
 	if err != nil {

@@ -60,7 +60,7 @@ func (a *App) newParts(c *config.Config) (*parts, error) {
 	return p, nil
 }
 
-// close closes the connections of the adapters that p contains and others does not.
+// close closes the connections of the adapters that the parts p contain and the parts others do not.
 func (p *parts) close(others *parts) {
 	for name, one := range p.adapters {
 		if others == nil || others.adapters[name].account != one.account {
@@ -82,9 +82,9 @@ var (
 	errNotReloaded = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload applies the changes in the configuration. Reload reads the daemon's configuration file again, or uses passed
-// instead if passed is not nil. Reload interrupts no turn and no request. If Reload fails, nothing has changed, and
-// the error wraps errNotReloaded.
+// Reload applies the changes in the configuration. Reload reads the daemon's configuration file again. If the parameter
+// passed is not nil, Reload uses this configuration instead of the file. Reload interrupts no turn and no request. If
+// Reload fails, nothing has changed, and the error wraps errNotReloaded.
 func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {
 	a.reloadMu.Lock()
 	defer a.reloadMu.Unlock()
@@ -203,8 +203,9 @@ func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), er
 	return undo, tryAddresses(ctx, before.config, next.config)
 }
 
-// tryAddresses checks whether adapters will be able to listen on the addresses that next contains and before does not. An
-// adapter opens its address only when it begins to receive messages; an error would then come after the reload.
+// tryAddresses checks whether adapters will be able to listen on the addresses that the configuration next contains and
+// the configuration before does not. An adapter opens its address only when it begins to receive messages; an error would
+// then come after the reload.
 func tryAddresses(ctx context.Context, before, next *config.Config) error {
 	known := before.Listens()
 	for _, l := range next.Listens() {

@@ -19,7 +19,7 @@ import (
 // nothing looks up variables in an empty environment.
 func nothing(string) (string, bool) { return "", false }
 
-// say starts the demo, calls prepare, asks one question, and returns what the demo printed.
+// say starts the demo, calls the function prepare, asks one question, and returns what the demo printed.
 func say(t *testing.T, question string, prepare func(*app.Demo)) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

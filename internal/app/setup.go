@@ -272,8 +272,8 @@ func (s *setup) people(ctx context.Context) error {
 	return nil
 }
 
-// check parses a draft as the daemon would, calls examine to check it, and writes the findings. check returns true if
-// there are no problems.
+// check parses a draft as the daemon would, calls the function examine to check it, and writes the findings. check
+// returns true if there are no problems.
 func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
 	dir, err := os.MkdirTemp("", "telex-setup-")
 	if err != nil {
