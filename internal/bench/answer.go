@@ -42,8 +42,8 @@ func letters(visible string) string {
 	}, visible)
 }
 
-// visible returns how many bytes of the answer a person sees if the visible letters are seen. exact is true if these
-// letters are a beginning of the answer.
+// visible returns how many bytes of the answer a person sees if the letters in the parameter seen are visible. The
+// result exact is true if these letters are a beginning of the answer.
 func (a answer) visible(seen string) (bytes int, exact bool) {
 	n := 0
 	for n < len(seen) && n < len(a.letter) && seen[n] == a.letter[n] {

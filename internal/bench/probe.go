@@ -118,8 +118,8 @@ func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	return marks[i].Time, true
 }
 
-// staleness returns one value for each sample from the first token until end: the age in seconds of the oldest token
-// that is not visible, or 0 if all tokens are visible.
+// staleness returns one value for each sample from the first token until the time in the parameter end: the age in
+// seconds of the oldest token that is not visible, or 0 if all tokens are visible.
 func staleness(marks []openai.Mark, seen []sight, end time.Time) []float64 {
 	if len(marks) == 0 {
 		return nil
