@@ -86,8 +86,8 @@ func (c *growing) leaveOpen(p *Piece, pos, more int) {
 }
 
 // end returns the end of the part that begins at pos, and whether the part is full. If the part is not full, cut is the
-// end of the text that certainly belongs to the part. The text between cut and more has also arrived, but may belong to
-// the next part.
+// end of the text that certainly belongs to the part. The text between the offsets cut and more has also arrived, but
+// may belong to the next part.
 func (c *growing) end(pos int) (cut int, full bool, more int) {
 	limit := pos + room(c.dialect, c.text[pos:], c.limit)
 	spots := c.ends(pos, limit)
@@ -119,7 +119,7 @@ func (c *growing) end(pos int) (cut int, full bool, more int) {
 	return c.force(pos, limit), true, more
 }
 
-// fits reports whether the rendered text between pos and end is not longer than limit.
+// fits reports whether the rendered text between the offsets pos and end is not longer than limit.
 func (c *growing) fits(pos, end, limit int) bool {
 	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }

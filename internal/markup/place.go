@@ -81,9 +81,9 @@ func (c *cutter) candidates(pos, limit int) (best [places]int) {
 // spot is a place where a part may end.
 type spot struct{ at, kind int }
 
-// spots yields the grapheme boundaries between pos and end, at which the text may be cut. If next, the character after
-// end, is known, spots also yields end. Places within one of c.zones, or between a list item's marker and its text,
-// have the kind atGrapheme.
+// spots yields the grapheme boundaries between the offsets pos and end, at which the text may be cut. If next, the
+// character after end, is known, spots also yields end. Places within one of c.zones, or between a list item's marker
+// and its text, have the kind atGrapheme.
 func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
 		zone, line := 0, pos
@@ -118,7 +118,7 @@ func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	}
 }
 
-// kindOf returns the kind of the place between the characters prev and next.
+// kindOf returns the kind of the place between the character prev and the character next.
 func kindOf(prev, next rune) int {
 	switch {
 	case next == '\n':

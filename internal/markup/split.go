@@ -78,7 +78,7 @@ func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
 	}
 }
 
-// piece returns the text from start to end with its formats. piece cuts off white space at the end.
+// piece returns the text between the offsets start and end, with its formats. piece cuts off white space at the end.
 func (c *cutter) piece(start, end int) Piece {
 	text := strings.TrimRightFunc(c.text[start:end], unicode.IsSpace)
 	end = start + len(text)
