@@ -55,7 +55,7 @@ func spaced(code, trimmed string, at func(s, prefix string) bool) bool {
 	return len(trimmed) < len(code) && at(trimmed, "`")
 }
 
-// codeLabel reports whether the code from i to end may be part of a link's label.
+// codeLabel reports whether the code between the offsets i and end may be part of a link's label.
 func (w *writer) codeLabel(i, end int) bool {
 	for j := range w.text[i:end] {
 		if c := w.text[i+j]; c == '`' || c != '*' && c != '_' && c != '~' && c != '|' && c != '\\' && !w.grammar.Label(w.text, i+j, false) {
