@@ -79,7 +79,7 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns those entries of a conversation whose ids are greater than behind.
+// entries returns those entries of a conversation whose ids are greater than the parameter behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, func(e *chat.Entry) []any {
 		return []any{&e.ID, &e.Turn, &e.User, (*storedTime)(&e.At), &e.Body}
