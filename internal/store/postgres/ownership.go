@@ -21,7 +21,7 @@ func (p *places) add(c chat.Conversation) {
 func chatColumns(c *chat.Conversation) []any { return []any{&c.Endpoint, &c.Chat} }
 
 // reset queues statements that reset the column "given" of these chats' unfinished work to 0, unless the work was given
-// to owner.
+// to the replica owner.
 func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 	for _, q := range []string{resetTurns, resetInbox, resetForwarded} {
 		b.Queue(q, chats.endpoints, chats.chats, owner)

@@ -94,7 +94,7 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns those entries of a conversation whose ids are greater than behind.
+// entries returns those entries of a conversation whose ids are greater than the parameter behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, entryColumns, listEntries, conversation, behind)
 }

@@ -32,7 +32,8 @@ type signal struct {
 	what chat.Signal
 }
 
-// signal makes the transaction send a signal after its commit: to the replica to, or to all other replicas if to is 0.
+// signal makes the transaction send a signal after its commit. The parameter to is the replica that gets the signal; if
+// it is 0, all other replicas get the signal.
 func (t *tx) signal(to chat.ReplicaID, what chat.Signal) {
 	t.signals = append(t.signals, signal{to, what})
 }
