@@ -18,8 +18,8 @@ func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) 
 	return fmt.Sprintf("%d%s", n.read, f.Content), len(f.Content) > 0
 }
 
-// The test passes the same document twice. The second time, the server must return the same text without reading the
-// document again. The server may remember only a limited amount of text.
+// The test passes the same document twice. When a document arrives again, the server must return the same text without
+// reading the document again. The server may remember only a limited amount of documents' text.
 func TestDocumentsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	reader := &numbered{}

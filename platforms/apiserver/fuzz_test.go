@@ -62,7 +62,7 @@ func FuzzChatRequest(f *testing.F) { fuzzAPI(f, chatAPI{}) }
 func FuzzResponsesRequest(f *testing.F) { fuzzAPI(f, responsesAPI{}) }
 
 // The test cuts off the end of request bodies, and sends the incomplete bodies to both APIs. The server must never
-// respond with a 5xx status.
+// respond to an incomplete body with a 5xx status.
 func TestCutBodies(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

@@ -558,8 +558,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A client closes only its sending side, which the server can't distinguish from a disconnect, so the turn ends. The
-// client must then get an error, not an empty successful response.
+// A client closes only its sending side, which the server can't distinguish from a disconnect, so the turn ends. When
+// the turn ends, the client must get an error, not an empty successful response.
 func TestHalfClosedConnection(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(func(ctx context.Context, _ agent.Turn, _ func(agent.Event)) (agent.Result, error) {

@@ -164,8 +164,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// If the bot can't read the response to a create call, the message may exist or not. Send must fail with Uncertain, so
-// that the gateway repeats the create call with the same idempotency key.
+// If the bot can't read the response to a create call, the message may exist or not. If the bot can't read the
+// response, Send must fail with Uncertain, so that the gateway repeats the create call with the same idempotency key.
 func TestUnreadableAnswer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", `{"id":""}`, `{"id":5}`, errorPage} {

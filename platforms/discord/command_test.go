@@ -181,8 +181,8 @@ func TestTokenIsDead(t *testing.T) {
 	}
 }
 
-// In this test, the outcome of the call that answers a command is unknown. After the call has been repeated, the answer
-// must be visible only once, because both calls replace the same message.
+// In this test, the outcome of the call that answers a command is unknown. After the call that answers a command has
+// been repeated, the answer must be visible only once, because both calls replace the same message.
 func TestCommandsAnswerIsUncertain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		for _, f := range []conformance.Fault{conformance.CutBefore, conformance.CutAfter, conformance.ServerError} {

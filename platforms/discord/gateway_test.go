@@ -13,7 +13,7 @@ import (
 )
 
 // In this test, while the bot answers, Discord drops the gateway connection 20 times and refuses to resume the session
-// 10 times. Every question must be answered exactly once.
+// 10 times. Despite the dropped connections, every question must be answered exactly once.
 func TestDroppedGateway(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -112,8 +112,8 @@ func TestThreadIsFollowed(t *testing.T) {
 }
 
 // If the privileged intent is not enabled, Discord refuses the connection. If Discord refuses the privileged intent,
-// the error must say where the operator can enable the intent. After the operator has enabled the intent, Run must
-// work.
+// the error must say where the operator can enable the intent. After the operator has enabled the privileged intent,
+// Run must connect.
 func TestRefusedIntent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // not inBubble, which would report the refused connection as a violation

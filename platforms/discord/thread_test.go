@@ -29,7 +29,7 @@ func (w *world) threadsOf(channel string) []standin.Channel {
 }
 
 // The first call that needs a thread must create the thread, and must name the thread after the beginning of the
-// question. The new thread must be a separate conversation.
+// question. The thread for a question must be a conversation of its own.
 func TestThreadIsMade(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why is the sky blue,\nand not green? I mean by day, when there are no clouds at all to be seen")

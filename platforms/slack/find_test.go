@@ -13,8 +13,8 @@ import (
 	standin "telex/standin/slack"
 )
 
-// In this test, a create call did not make a message. Find must not return another message of the bot instead, neither
-// in the process that made the call nor in the next process.
+// In this test, a create call did not make a message. If a create call made no message, Find must not return another
+// message of the bot, neither in the process that made the call nor in the next process.
 func TestFindReturnsNoOtherMessage(t *testing.T) {
 	text := func(key string) chat.Outgoing { return chat.Outgoing{Text: "text", Plain: "text", Key: key} }
 	document := chat.File{Name: "a.md", MediaType: "text/markdown", Content: []byte("rest")}
@@ -116,8 +116,8 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 }
 
 // In this test, an earlier process left a stream running, so Slack refuses the first edit of the stream's message. When
-// Slack refuses the edit, the method Edit must stop the stream and fail as Temporary. The next call of Edit must
-// succeed.
+// Slack refuses the edit, the method Edit must stop the stream and fail as Temporary. After Edit has stopped the
+// stream, the next call of Edit must succeed.
 func TestEditStopsAForgottenStream(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		asked := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"})

@@ -118,7 +118,7 @@ func TestLongStreamWithSilentTail(t *testing.T) {
 }
 
 // In this test, Slack ends a stream while the bot can't reach Slack, so the message looks broken. After the outage, the
-// bot must repair the message with an edit (F48).
+// bot must repair the broken message with an edit (F48).
 func TestStreamBreaksInAnOutage(t *testing.T) {
 	for _, kind := range []string{fault.OutageCut, fault.OutageHang, fault.OutageError} {
 		t.Run(kind, func(t *testing.T) {
@@ -236,8 +236,8 @@ func TestTwentyCuts(t *testing.T) {
 	})
 }
 
-// In this test, a daemon was offline for an hour. The daemon must answer each message of that hour once, in the thread
-// or direct message where it was written (F44).
+// In this test, a daemon was offline for an hour. The daemon must answer each message that was written while the daemon
+// was offline once, in the thread or direct message where the message was written (F44).
 func TestOfflineForAnHour(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store := memory.New()

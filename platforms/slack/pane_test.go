@@ -92,8 +92,8 @@ func TestPaneOfAnAssistant(t *testing.T) {
 }
 
 // In the Messages tab of an agent, the bot must show prompts, with the greeting as their heading. The bot must post no
-// message, no matter how often the person opens the tab. Outside of threads, the bot must show an answer with edits,
-// not with a stream.
+// message, no matter how often the person opens the Messages tab. Outside of threads, the bot must show an answer with
+// edits, not with a stream.
 func TestPaneOfAnAgent(t *testing.T) {
 	inBubble(t, standin.Options{Agent: true, Limits: standin.PublishedLimits()}, true, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Text: words(40)}, preview.Native)
@@ -147,8 +147,8 @@ func TestPaneOfAStranger(t *testing.T) {
 	}
 }
 
-// In this test, a person presses Slack's own stop button. The answer must end and keep its text, and Slack must no
-// longer show that the bot is working.
+// In this test, a person presses Slack's own stop button. When the person presses the stop button, the answer must end
+// and keep its text, and Slack must no longer show that the bot is working.
 func TestSlacksStopButton(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"stream": preview.Native, "edits": preview.Edit} {
 		t.Run(name, func(t *testing.T) {

@@ -188,7 +188,7 @@ func TestSocketsForDays(t *testing.T) {
 }
 
 // In this test, a connection dies without a close message. The bot must notice that the connection is dead, and receive
-// the messages that were written in the meantime.
+// the messages that people wrote while the connection was dead.
 func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -313,8 +313,8 @@ func TestReplacementIsTriedAgain(t *testing.T) {
 	})
 }
 
-// In this test, the store is slow. The bot must pass on each message exactly once, and must not consider the socket
-// dead.
+// In this test, the store is slow. While the store is slow, the bot must pass on each message exactly once, and must
+// not consider the socket dead.
 func TestSlowStore(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -553,8 +553,8 @@ func TestCommandInAChannelIsShown(t *testing.T) {
 	}
 }
 
-// In this test, a person uses a command in a channel of which the bot is not a member. The person must see a text which
-// explains why there is no answer, and nobody else may see this text.
+// In this test, a person uses a command in a channel of which the bot is not a member. The person who used the command
+// must see a text which explains why there is no answer, and nobody else may see this text.
 func TestCommandWhereTheBotIsNot(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

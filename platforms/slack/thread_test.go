@@ -111,7 +111,7 @@ func TestReadThreadIsBounded(t *testing.T) {
 }
 
 // When an author edits or deletes a message, Run must report the change once, with the id of the message. Run must
-// ignore the bot's own edits.
+// ignore edits of the bot's own messages.
 func TestChangesAreReportedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

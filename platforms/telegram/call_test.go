@@ -156,7 +156,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // HTTP transports quote the URL of a request in their errors in many ways, and the URL contains the token. No error may
-// contain this URL.
+// contain the URL of a request.
 func TestTokenIsRedacted(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(r *http.Request) (*http.Response, error){

@@ -93,8 +93,8 @@ func TestDialectConstructs(t *testing.T) {
 	}
 }
 
-// If a text has more than 100 entities, the dialect must keep the first 100. The rest of the text must have no
-// formatting.
+// If a text has more than 100 entities, the dialect must keep the first 100. The text after the first 100 entities must
+// have no formatting.
 func TestDialectKeepsAHundredEntities(t *testing.T) {
 	t.Parallel()
 	got := render(t, strings.Repeat("**a** b ", 120))

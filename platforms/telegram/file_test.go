@@ -54,8 +54,8 @@ func TestFileEncoding(t *testing.T) {
 	}
 }
 
-// If Telegram would refuse a file because of a limit, the bot must not upload the file. The error must say which limit
-// the file exceeds.
+// If Telegram would refuse a file because of a limit, the bot must not upload the file. The error for a refused file
+// must say which limit the file exceeds.
 func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {
@@ -107,8 +107,8 @@ func TestUploadIsNeverRepeated(t *testing.T) {
 	}
 }
 
-// A failed upload must return the same kinds of errors as any other call. The bot does not use the library's function
-// for uploads, because this function would lose the error code.
+// A failed upload must return the same kinds of errors as any other call. The bot does not upload files with the
+// function of the Telegram library, because the function would lose the error code.
 func TestUploadFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

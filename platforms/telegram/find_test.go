@@ -116,8 +116,8 @@ func TestFindReportsAnotherCreate(t *testing.T) {
 	})
 }
 
-// In a new process, Find must skip the messages that earlier processes sent. Find must make no more probes than
-// allowed.
+// In a new process, Find must skip the messages that earlier processes sent. After a restart, Find must make no more
+// probes than allowed.
 func TestFindAfterARestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		finder(t, bot)

@@ -219,8 +219,8 @@ func stopDraft(t *testing.T, rich telegram.Rich) {
 	})
 }
 
-// After a 429 for a draft, Telegram also refuses messages and edits. The bot must therefore send nothing until the wait
-// after the 429 is over. When the wait after a 429 is over, the bot must send the whole text (D4, F20).
+// After a 429 for a draft, Telegram also refuses messages and edits. After a 429 for a draft, the bot must send nothing
+// until the wait after the 429 is over. When the wait after a 429 is over, the bot must send the whole text (D4, F20).
 func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})

@@ -303,8 +303,8 @@ func TestWebhookIsRefused(t *testing.T) {
 	})
 }
 
-// In this test, a killed bot could not delete its webhook, and the next process is configured to poll. The next process
-// must delete the webhook and receive the waiting updates.
+// In this test, a killed bot could not delete its webhook, and the next process is configured to poll. A process that
+// polls must delete the webhook of an earlier process and receive the waiting updates.
 func TestFromWebhookToPolling(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.setWebhook(t, hookURL)

@@ -103,7 +103,7 @@ func TestRunAcceptsInOrder(t *testing.T) {
 }
 
 // The bot must mark updates as missed if they waited at Telegram when Run began, even if one poll can't return all
-// waiting updates. The bot must not mark later updates as missed, even if a clock is wrong.
+// waiting updates. The bot must not mark updates as missed that arrived after Run began, even if a clock is wrong.
 func TestRunMarksWaitingUpdates(t *testing.T) {
 	t.Parallel()
 	var waiting []string

@@ -198,7 +198,8 @@ func TestOddSuccesses(t *testing.T) {
 	})
 }
 
-// A restart of Telegram's server interrupts the poll, so Run ends. The next call of Run must receive every message.
+// A restart of Telegram's server interrupts the poll, so Run ends. The call of Run after the restart must receive every
+// message.
 func TestPlatformRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		done := make(chan error, 1)
@@ -313,8 +314,8 @@ func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	})
 }
 
-// The bot must ignore messages that are addressed to other bots. For a message that another bot wrote, it must report
-// that the sender is a bot.
+// The bot must ignore messages that are addressed to other bots. If another bot wrote a message, the adapter must
+// report that the sender is a bot.
 func TestOtherBots(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})

@@ -28,10 +28,10 @@ func (w *world) setWebhook(t *testing.T, address string) {
 	_ = resp.Body.Close()
 }
 
-// A webhook prevents polling, so a bot that polls must delete the webhook. Telegram keeps the waiting updates. The log
-// must report the deletion, but not the path of the webhook's URL, which may be a secret. If another program sets the
-// webhook again, the bot must not delete the webhook again, because the two programs could otherwise undo each other's
-// setting forever.
+// A webhook prevents polling, so a bot that polls must delete the webhook. Telegram keeps the waiting updates when the
+// webhook is deleted. The log must report the deletion, but not the path of the webhook's URL, which may be a secret.
+// If another program sets the webhook again, the bot must not delete the webhook again, because the two programs could
+// otherwise undo each other's setting forever.
 func TestWebhookIsDeletedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		var logged conformance.Log

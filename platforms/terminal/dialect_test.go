@@ -147,8 +147,8 @@ func checkText(t rapid.TB, d Dialect, p markup.Part, whole bool) {
 	}
 }
 
-// The test checks the properties that package markuptest defines, for each prefix of each sample answer. In this test,
-// escape sequences do not count as text (D7, D8).
+// The test checks the properties that package markuptest defines, for each prefix of each sample answer. For
+// TestAnswersTerminal, escape sequences do not count as text (D7, D8).
 func TestAnswersTerminal(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {

@@ -275,7 +275,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// In this test, a successful response lacks the id of the message. Send must still report that the message was sent.
+// In this test, a successful response lacks the id of the message. Even if the response lacks the id of the message,
+// Send must report that the message was sent.
 func TestSentWithoutID(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"messaging_product":"whatsapp"}`})

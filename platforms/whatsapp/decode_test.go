@@ -104,7 +104,8 @@ func TestDecodeSender(t *testing.T) {
 }
 
 // Some parts of a webhook are not messages for the bot, and some messages are invalid. The function decode must skip
-// such parts and messages, report the invalid messages without their text, and decode the next message.
+// parts that are not messages and invalid messages, report the invalid messages without their text, and decode the next
+// message.
 func TestDecodeOthers(t *testing.T) {
 	t.Parallel()
 	good := `{` + incoming + `,"type":"text","text":{"body":"private words"}}`

@@ -143,8 +143,8 @@ func TestUncertainSend(t *testing.T) {
 	}
 }
 
-// In this test, an answer is too long for a few messages. The bot must send several messages and the rest of the answer
-// as a file, and must exceed no limit.
+// In this test, an answer is too long for a few messages. The bot must send a long answer as several messages and the
+// rest as a file, and must exceed no limit.
 func TestLongAnswer(t *testing.T) {
 	words := make([]string, 6000)
 	for i := range words {
@@ -197,7 +197,8 @@ func TestHiddenNumber(t *testing.T) {
 }
 
 // When Meta verifies the URL of the webhook, the bot must accept only the right verify token. The bot must refuse
-// webhooks without a valid signature, and answer their messages when Meta repeats the webhooks.
+// webhooks without a valid signature, and answer the messages in the webhooks when Meta repeats the webhooks with a
+// valid signature.
 func TestStandinVerifies(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetCallback(t.Context(), "http://telex.test/any/path"); err != nil {

@@ -165,7 +165,8 @@ func TestAnswerFails(t *testing.T) {
 	})
 }
 
-// In this test, ctx ends while Answer handles a request. Serve must end, and the request must still get its response.
+// In this test, ctx ends while Answer handles a request. When ctx ends, Serve must end, and the request that Answer
+// handles must get its response.
 func TestEndWaitsForAnswers(t *testing.T) {
 	serve(t, func(s *webhook.Server) {
 		s.Answer = func(context.Context, webhook.Request) (webhook.Reply, error) {
@@ -191,8 +192,8 @@ func (p *platform) dial() net.Conn {
 	return conn
 }
 
-// In this test, a client sends only a part of a request. The server must refuse the request after a timeout, and the
-// request must not prevent Serve from ending.
+// In this test, a client sends only a part of a request. The server must refuse an incomplete request after a timeout,
+// and the incomplete request must not prevent Serve from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	const half = "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: 100\r\n\r\nok"
 	begin := func(p *platform) net.Conn {

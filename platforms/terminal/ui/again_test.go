@@ -131,8 +131,8 @@ func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	}
 }
 
-// In this test, a person leaves while the client has no connection to telex. The program must end at once. If an answer
-// is missing, the program must end with an error.
+// In this test, a person leaves while the client has no connection to telex. When the person leaves, the program must
+// end at once. If an answer is missing, the program must end with an error.
 func TestLeaveWhileAway(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -149,8 +149,8 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// In this test, a person leaves while an answer is being written. The answer must stop, the shown text must stay on the
-// screen, and no cursor may be left.
+// In this test, a person leaves while an answer is being written. When the person leaves, the answer must stop, the
+// shown text must stay on the screen, and no cursor may be left.
 func TestLeaveDuringAnAnswer(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
