@@ -27,8 +27,8 @@
 // prompt, wherever the client put them in the conversation, because some providers accept only one system message.
 //
 // Tools of telex that change something need a person's approval. An API client is a program, and telex can't ask the
-// person who uses it for approval. telex therefore refuses such a tool call and reports the refusal to the model. If
-// the operator has configured auto_approve for the tool, telex executes the call.
+// person who uses it for approval. telex therefore refuses a tool call that needs approval, and reports the refusal to
+// the model. If the operator has configured auto_approve for the tool, telex executes the call.
 //
 // A tool of the client replaces telex's tool of the same name, because the client knows only its own tools. If an
 // answer calls the client's tools and telex's tools, the client gets only the calls of its own tools

@@ -234,7 +234,7 @@ func turnCases() []testCase {
 
 // maxFinalDelay is how soon the whole answer must be visible after the model has written its last piece. A call to a
 // stand-in takes a few tens of milliseconds. The pause between two previews is longer than a second, so an answer that
-// waits for this pause is too late.
+// is delayed until the next preview is too late.
 const maxFinalDelay = 300 * time.Millisecond
 
 // crowd returns how many answers grow at the same time in a test. With the number of answers that crowd returns, the

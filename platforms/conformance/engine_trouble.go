@@ -266,10 +266,10 @@ func (s *scene) reconciles(to chat.Target) bool {
 	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
 }
 
-// unclear checks an answer during which the connection breaks in a create call. The function unclear tests both a break
-// before the create call takes effect and a break after that. If the parameter after is empty, the connection breaks in
-// the answer's first create call. If after is not empty, the connection breaks in the create call that follows a nearly
-// full message.
+// unclear checks an answer during which the connection breaks in a create call. The function unclear tests a break
+// before the create call takes effect, and a break after the create call has taken effect. If the parameter after is
+// empty, the connection breaks in the answer's first create call. If after is not empty, the connection breaks in the
+// create call that follows a nearly full message.
 func (s *scene) unclear(a answer, after string) {
 	s.Helper()
 	h := s.newGateway(map[string]answer{"go": a}, nil)

@@ -11,8 +11,9 @@ import (
 )
 
 // GivenUp checks that an adapter reports an error if a download of a file of unknown size is canceled. Over TLS, a
-// client that cancels a request announces that it closes the connection. The server may then end its response as if the
-// response were complete. The function load must download a file through the given transport.
+// client that cancels a request announces that it closes the connection. A server that receives this announcement may
+// end its response as if the response were complete. The function load must download a file through the given
+// transport.
 func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -32,8 +32,8 @@ const (
 	// for replies.
 	backfillPause = 200 * time.Millisecond
 	// If the bot fails to read a channel, the bot first reads all other channels and then retries for backfillRetryTime.
-	// While the bot retries, new messages of the unreadable channel wait. The wait does little harm, because Discord most
-	// likely refuses answers in this channel too.
+	// While the bot retries, new messages of the unreadable channel wait. The wait for an unreadable channel does little
+	// harm, because Discord most likely refuses answers in the channel too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
 	// guilds. A guild's list of channels arrives later than guildTimeout only if Discord has an outage that affects the
@@ -80,8 +80,8 @@ func (g *backfillState) mustHold(m *incoming) bool {
 	return g.active() && (g.pending == nil || g.pending[m.Channel])
 }
 
-// addGuild passes a guild to the backfill. The Go channel g.guilds has room for every missing guild, so it is full
-// only if this guild was passed before.
+// addGuild passes a guild to the backfill. The Go channel g.guilds has room for every missing guild, so g.guilds is
+// full only if the guild was passed before.
 func (g *backfillState) addGuild(from *guild) {
 	select {
 	case g.guilds <- from:

@@ -204,8 +204,8 @@ func (s *interactions) entry(id string) *interaction {
 
 // beganAt returns when an interaction began. beganAt reads the time from the interaction's id, which comes from
 // Discord's clock. If the time in the id is in the future or more than a day ago, beganAt returns now. If beganAt
-// returns now, the bot may believe for too long that the interaction's token is valid. A wrong belief does no harm,
-// because Discord refuses an expired token.
+// returns now, the bot may believe for too long that the interaction's token is valid. Wrongly believing that a token
+// is valid does no harm, because Discord refuses an expired token.
 func beganAt(id string, now time.Time) time.Time {
 	if at := snowflakeTime(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
 		return at

@@ -56,7 +56,7 @@ type state struct {
 }
 
 // lenientText is a string that becomes empty if the JSON value is not a string. An integration may store any JSON value
-// in an attribute, and decoding must not fail because of such a value.
+// in an attribute, and decoding must not fail because of a value that is not a string.
 type lenientText string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.

@@ -61,8 +61,8 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 // https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. An error that kindOf does not list
 // becomes Rejected, because its cause is probably the content of the message.
 //
-// The error for a deleted thread is Forbidden: the bot can't write in that thread, although it may be able to write
-// in the channel. The error for an edit of a message that is still a stream is Temporary; see [Bot.Edit].
+// The error for a deleted thread is Forbidden, because the bot can't write in the thread, although the bot may be able
+// to write in the channel. The error for an edit of a message that is still a stream is Temporary; see [Bot.Edit].
 func kindOf(method string, a *response) chat.ErrorKind {
 	switch a.Error {
 	case "missing_scope", "not_allowed_token_type":

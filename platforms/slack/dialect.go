@@ -134,7 +134,7 @@ func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
 // Link returns the target of a link, or "" if the link needs no markup. A simple URL between white space needs no
-// markup, because Slack turns such a URL into a link by itself.
+// markup, because Slack itself turns the URL into a link.
 func (grammar) Link(text string, f markup.Format, alone bool) string {
 	to := marks.Destination(f.URL, "http", "https", "mailto")
 	if to == "" {

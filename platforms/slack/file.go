@@ -120,8 +120,8 @@ func nameWithMark(name, hashed string) string {
 func keyMark(hashed string) string { return "-" + hashed[:12] }
 
 // mayFetch reports whether telex may send the bot's token to a URL. mayFetch accepts only Slack's own URLs, because a
-// file that is stored outside Slack may have any URL. The reference of file objects explains this in url_private:
-// https://docs.slack.dev/reference/objects/file-object.
+// file that is stored outside Slack may have any URL. Slack's reference of file objects describes files outside Slack
+// in url_private: https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

@@ -182,7 +182,8 @@ func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 }
 
 // The method cursor returns the position from which a later Run continues if the message with the given ts is accepted.
-// Until all missed messages are accepted, the method returns the position from which this Run began.
+// Until all missed messages are accepted, the method cursor returns the position from which the current call of Run
+// began.
 func (r *receiver) cursor(ts string) string {
 	if ts != "" && isLater(ts, r.newest) {
 		r.newest = ts

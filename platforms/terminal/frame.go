@@ -61,7 +61,7 @@ type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	Last bool   `json:"last,omitempty"` // the client sends nothing until the answer is complete, so the bot can't ask questions
-	// Piped says that the client read the text from its standard input, which was not a terminal. No person typed such a
+	// Piped says that the client read the text from its standard input, which was not a terminal. No person typed a piped
 	// text, so the text lacks the asker's authority.
 	Piped bool   `json:"piped,omitempty"`
 	Files []File `json:"files,omitempty"` // files that the person attached; together at most MaxFiles bytes

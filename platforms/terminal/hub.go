@@ -20,8 +20,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Endpoint is the name of the terminal's endpoint. An operator can't give this name to a platform, because the section
-// streaming of the configuration uses this name as the key of the terminal's settings.
+// Endpoint is the name of the terminal's endpoint. An operator can't give the name of Endpoint to a platform, because
+// the section streaming of the configuration uses the name as the key of the terminal's settings.
 const Endpoint chat.EndpointID = "cli"
 
 // operator is the user id of the person at a terminal. The person at a terminal is anybody who may start the program or
@@ -35,9 +35,9 @@ type HubOptions struct {
 	// messages.
 	History func(ctx context.Context, session string) ([]Line, error)
 	Model   string // name of the model, which clients show; empty: clients show no name
-	// Config is the path of the configuration file. The hub sends this path to clients.
+	// Config is the path of the configuration file. The hub sends Config to clients.
 	Config string
-	// Commands are the names of the chat commands. Clients complete these names when the person presses Tab.
+	// Commands are the names of the chat commands. Clients complete a name in Commands when the person presses Tab.
 	Commands []string
 	Log      *slog.Logger
 }

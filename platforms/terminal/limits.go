@@ -13,8 +13,8 @@ const (
 	// typingFor is how long a client shows that the bot is working.
 	typingFor = 5 * time.Second
 	// keyFor is how long the gateway may repeat a create call with the same idempotency key. The hub uses the idempotency
-	// key as the message's id. A repeated create call therefore shows no second message, even if the client was attached
-	// to an earlier process.
+	// key as the message's id. A create call that is repeated with the same key therefore shows no second message, even if
+	// the client was attached to an earlier process.
 	keyFor = 24 * time.Hour
 	// returnsIn is how long a new process waits for clients of an earlier process to reconnect. The time between a
 	// client's attempts to reconnect is shorter than returnsIn. A call that shows a preview may block for up to returnsIn.

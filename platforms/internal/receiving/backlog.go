@@ -47,7 +47,7 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 }
 
 // round reads all pieces, including the further pieces that Done returns. The result again contains the pieces that
-// must be read again, and the result trouble is the last error with which one of these pieces failed. After the first
+// must be read again, and the result trouble is the last error with which a piece in again failed. After the first
 // piece that failed with a temporary error, round makes only one attempt for each remaining piece.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {

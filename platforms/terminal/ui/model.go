@@ -41,7 +41,7 @@ type unansweredInput struct {
 	files    []terminal.File
 }
 
-// entry is a message that the screen shows. The message is in the list of entries because this message or an earlier
+// entry is a message that the screen shows. An entry is in the list of entries because its message or an earlier
 // message may still change.
 type entry struct {
 	id     string // id of the bot's message

@@ -11,9 +11,9 @@ import (
 // maxInputRows is the maximum number of rows that show the input.
 const maxInputRows = 6
 
-// reserve returns the number of rows of the screen that the drawing never uses. The model may print this number of
-// lines above the drawing at once. If the model printed more lines at once, a part of the drawing would scroll off the
-// screen, and the renderer could not redraw that part.
+// reserve returns the number of rows of the screen that the drawing never uses. The model may print as many lines above
+// the drawing at once as reserve returns. If the model printed more lines at once, a part of the drawing would scroll
+// off the screen, and the renderer could not redraw that part.
 func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.

@@ -17,8 +17,8 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// patience is the maximum time of every wait. A step of a successful test takes far less time, so only a failing test
-// waits that long.
+// patience is the maximum time of every wait. A step of a successful test takes far less time than patience, so only a
+// failing test waits for the whole time.
 const patience = 60 * time.Second
 
 // world is a hub of a test. In place of a gateway, the test itself uses the hub.
