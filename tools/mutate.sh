@@ -19,7 +19,7 @@ my $list = 'gateway/sim/testdata/mutations.txt';
 # mutations. Random tests have fixed seeds, so that each run has the same result.
 my @stages = (
 	'RAPID_CHECKS=40 RAPID_SEED=1 go test ./gateway/sim',
-	"RAPID_SEED=1 go test -skip='^TestRandomSchedules\$' ./gateway ./gateway/preview ./gateway/budget",
+	"RAPID_SEED=1 go test -skip='^TestRandomSchedules\$' ./gateway ./gateway/access ./gateway/approval ./gateway/budget ./gateway/history ./gateway/preview ./gateway/queue",
 	'RAPID_SEED=1 go test ./internal/markup/...',
 	'go test -run=^TestMemory$ ./internal/store',
 	'RAPID_CHECKS=600 RAPID_SEED=7 go test ./gateway/sim',
