@@ -95,7 +95,7 @@ func (f *flattener) contained(lay func()) {
 	}
 }
 
-// unfold ends all open details elements except the outermost ones. The parameter around is the number of those that
+// unfold ends all open details elements except the outermost ones. The parameter around is the number of elements that
 // stay open. The end tags of the elements that unfold ends are missing in the source or in their container, so these
 // elements are shown unfolded.
 func (f *flattener) unfold(around int) {

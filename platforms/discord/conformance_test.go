@@ -474,7 +474,7 @@ func (w *world) Ban(to chat.Target) {
 
 func (w *world) Garble() { w.Say(w.Private(), conformance.Saying{Text: garbled}) }
 
-// garbling is a connection that corrupts messages with the text garbled, without changing the length of the messages.
+// garbling is a connection that corrupts messages whose text is the constant garbled. The messages keep their length.
 type garbling struct{ net.Conn }
 
 func (g garbling) Read(p []byte) (int, error) {

@@ -456,7 +456,7 @@ const (
 	garbage = `{"a":"b"}      `
 )
 
-// garbling is a connection that corrupts messages with the text garbled, in socket frames and in HTTP requests.
+// garbling is a connection that corrupts messages whose text is the constant garbled, in socket frames and in HTTP requests.
 type garbling struct{ net.Conn }
 
 func (g garbling) Read(p []byte) (int, error) {

@@ -47,7 +47,7 @@ const (
 	privateID = 1001
 	otherID   = 1002 // the id of a group member who writes nothing
 	groupID   = -1001234567890
-	// If a message contains the text garbled, the test corrupts the message on its way to the adapter.
+	// If the text of a message is the constant garbled, the test corrupts the message on its way to the adapter.
 	garbled = "to be garbled"
 )
 
@@ -402,7 +402,7 @@ func methods(op chat.Op) []string {
 	}[op]
 }
 
-// garbling is a transport that corrupts updates with the text garbled on their way to the adapter.
+// garbling is a transport that corrupts updates that contain the constant garbled, on their way to the adapter.
 type garbling struct{ *http.Transport }
 
 func (g garbling) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -48,7 +48,7 @@ func (d *memoryListener) dial(ctx context.Context, network, address string) (net
 	return garblingConn{c}, nil
 }
 
-// garblingConn is a connection that corrupts updates with the text garbled, by replacing the date with a text that is
+// garblingConn is a connection that corrupts updates that contain the constant garbled, by replacing the date with a text that is
 // not a number.
 type garblingConn struct{ net.Conn }
 

@@ -105,7 +105,7 @@ type conversation struct {
 	person   Person
 	messages []*Message
 	typings  []Typing
-	// last is when the person last wrote. The business may write until 24 hours after the time last.
+	// last is when the person last wrote. Until 24 hours after that message, the business may write.
 	last time.Time
 }
 
