@@ -80,8 +80,8 @@ func (g *backfillState) mustHold(m *incoming) bool {
 	return g.active() && (g.pending == nil || g.pending[m.Channel])
 }
 
-// addGuild passes a guild to the backfill. The Go channel g.guilds has room for every missing guild, so g.guilds is
-// full only if the guild was passed before.
+// addGuild passes a guild to the backfill. The Go channel g.guilds has room for every missing guild. If g.guilds is
+// full, addGuild drops the guild.
 func (g *backfillState) addGuild(from *guild) {
 	select {
 	case g.guilds <- from:

@@ -78,7 +78,7 @@ func (p *channelCache) knownDMs() []string {
 }
 
 // disableThreads records that no thread can be created in a channel or for a question. disableThreads returns false if
-// it has recorded the same channel or question before.
+// isThreadless was already true for the channel or question.
 func (p *channelCache) disableThreads(id string) bool {
 	known := p.isThreadless(id)
 	p.threadless.Put(id, true)

@@ -234,8 +234,8 @@ func TestSessionCanNotBeTakenUp(t *testing.T) {
 	}
 }
 
-// Discord announces 20 guilds slowly, one after the other. The bot must read the missed messages of all guilds, however
-// slowly Discord announces the guilds.
+// In this test, Discord announces 20 guilds slowly, one guild per second. The bot must read the missed messages of all
+// 20 guilds.
 func TestGuildsComeSlowly(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		var guilds []any

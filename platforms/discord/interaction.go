@@ -265,8 +265,9 @@ func (i interaction) tokenValid(lifetime time.Duration) bool {
 
 // mayBeEarly reports whether a call with the interaction's token may have reached Discord before another process
 // acknowledged the interaction. Until the acknowledgement, Discord responds to calls with the interaction's token as if
-// the token were invalid. mayBeEarly also returns true for interactions that began up to a minute ago, because the
-// clocks of Discord and of this machine may differ.
+// the token were invalid. mayBeEarly returns true only if this process adopted the interaction less than
+// callbackDeadline ago and the interaction began less than a minute ago. The minute is longer than callbackDeadline,
+// because the clocks of Discord and of this machine may differ.
 func (i interaction) mayBeEarly() bool {
 	return !i.adopted.IsZero() && time.Since(i.adopted) < callbackDeadline && time.Since(i.began) < time.Minute
 }

@@ -28,10 +28,10 @@ const (
 	// 10 seconds. https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingEvery = 9 * time.Second
 
-	// nonceLifetime is how long Discord recognizes a repeated create call by its nonce. Within nonceLifetime, a repeated
-	// create call makes no second message. Discord's documentation says "the past few minutes". Two minutes is a safe
-	// interpretation of "the past few minutes". If Discord forgot a nonce before the end of nonceLifetime, a repeated
-	// create call would make a second message.
+	// nonceLifetime is how long after a create call Discord recognizes a repetition of the call by its nonce. Within
+	// nonceLifetime, a repeated create call makes no second message. Discord's documentation says "the past few
+	// minutes". Two minutes is a safe interpretation of "the past few minutes". If Discord forgot a nonce before the end
+	// of nonceLifetime, a repeated create call would make a second message.
 	// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 	nonceLifetime = 2 * time.Minute
 )

@@ -11,9 +11,10 @@ import (
 )
 
 // message is the body of a call that creates or edits a message. In the struct message, the fields that every call must
-// contain have no omitempty. The type message is used in place of discordgo's MessageSend, in which the same fields
-// have omitempty (ADR 14). A call without allowed_mentions notifies the people whom the text mentions. An edit does not
-// change the fields that it omits. https://docs.discord.com/developers/resources/message#create-message
+// contain have no omitempty. The type message is used in place of discordgo's MessageSend, in which content,
+// allowed_mentions and flags have omitempty (ADR 14). A call without allowed_mentions notifies the people whom the text
+// mentions. An edit does not change the fields that it omits.
+// https://docs.discord.com/developers/resources/message#create-message
 type message struct {
 	Content      string                           `json:"content"`
 	Nonce        string                           `json:"nonce,omitempty"`

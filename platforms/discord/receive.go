@@ -81,7 +81,8 @@ type receiver struct {
 	replaying bool      // the bot has resumed the session, and Discord is still delivering missed events
 }
 
-// The method run opens a connection to Discord's gateway, and opens another connection whenever a connection ends.
+// The method run opens a connection to Discord's gateway. When a connection ends, run opens another connection, unless
+// the error means that Run must return.
 func (r *receiver) run(ctx context.Context) error {
 	for refused := 0; ; {
 		began := time.Now()
@@ -104,7 +105,7 @@ func (r *receiver) run(ctx context.Context) error {
 		}
 		r.log.DebugContext(ctx, "connection to the gateway ended", slog.Any("reason", end.reason), slog.Bool("session_lost", end.sessionOver))
 		if end.resumeRefused || time.Since(began) < shortLived {
-			// Before a new connection, Discord asks for a pause of 1 to 5 seconds:
+			// After an invalid session, Discord asks for a pause of 1 to 5 seconds:
 			// https://docs.discord.com/developers/events/gateway#resuming
 			if err := receiving.Sleep(ctx, time.Second+time.Duration(rand.Float64()*float64(2*time.Second))); err != nil {
 				return err

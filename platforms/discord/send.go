@@ -101,8 +101,10 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 }
 
 // callForMessage makes a call about a message. If the message answers a slash command, the call uses the interaction's
-// token while the token is valid. All other calls of callForMessage use the bot's own token and the channel.
-// callForMessage also returns the request of the last call that it made.
+// token during tokenUseTime. After tokenUseTime, after Discord has refused the interaction's token, and for any other
+// message, the call uses the bot's own token and the channel. If the bot's own token has no access to the channel,
+// callForMessage repeats the call with an interaction's token that is still valid. callForMessage also returns the
+// request of the last call that it made.
 func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request) (*response, request, error) {
 	s, ok := parseSent(ref.ID)
 	channel := cmp.Or(s.channel, channelOf(ref.Target))

@@ -55,8 +55,8 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 	}
 }
 
-// In this test, a process answers a command that another process received and is still acknowledging. While the other
-// process acknowledges the command, Send must fail as Temporary, and the next call of Send must succeed.
+// In this test, a process answers a command that another process received and is still acknowledging. Before the
+// acknowledgement has ended, Send must fail as Temporary. After the acknowledgement, the next call of Send must succeed.
 func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, adopted := divided(t, w)

@@ -22,10 +22,11 @@ import (
 
 // These tests check features that only Discord has, with Discord's stand-in.
 
-// In the tests of this package, the bot has completed every reaction after the time quiet.
+// The constant quiet is how long a test waits until the bot has completed its reactions.
 const quiet = 30 * time.Second
 
-// inBubble runs a test in virtual time. In the bubble, the stand-in of the world enforces Discord's own rate limits.
+// inBubble runs a test in virtual time. The stand-in of the test's world enforces Discord's own rate limits, unless
+// the options o change the limits.
 func inBubble(t *testing.T, o standin.Options, run func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// nameMarks matches codes such as <@123>, which refer to a user, a role or an emoji. Discord's apps show the name of
-// the user, role or emoji in place of the code that nameMarks matches.
+// nameMarks matches codes such as <@123>, which refer to a user, a role or an emoji. In place of the code, Discord's
+// apps show the name of the user or role, or show the emoji.
 // https://docs.discord.com/developers/reference#message-formatting
 var nameMarks = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 

@@ -60,7 +60,8 @@ func (b *Bot) inChannel(
 }
 
 // disableThreads records that the bot answers a channel's questions without threads, because it can't create threads in
-// this channel or can't write in them. disableThreads logs a warning only once for each channel.
+// this channel or can't write in them. disableThreads logs a warning only if the channel was not recorded before, or if
+// addGuild has canceled the record since then.
 func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	if b.channels.disableThreads(parent) {
 		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
@@ -100,7 +101,8 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	return false, err
 }
 
-// threadName returns a name for a thread, which is the beginning of the question.
+// threadName returns a name for a thread. The name is the beginning of the question. If the bot can't read the
+// question, or the question has no text, the name is "Conversation".
 func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name
