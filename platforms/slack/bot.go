@@ -62,8 +62,8 @@ type Bot struct {
 	blockedUntil *receiving.Recent[time.Time] // maps a method that reads messages to the time until which Slack refuses calls
 	// sentKeys maps the hash of the idempotency key of a create call to the time when the call started a stream. In
 	// sentKeys, the time is zero if the call made a message or a file. Slack stores no idempotency key with a stream until
-	// the stream is stopped. While a stream runs, only sentKeys tells this process when the create call started the
-	// stream.
+	// the stream is stopped. Until the stream is stopped, only sentKeys tells this process when the create call started
+	// the stream.
 	sentKeys *receiving.Recent[time.Time]
 
 	turn   *semaphore.Weighted         // capacity 1, so that accept handles one message at a time

@@ -24,8 +24,8 @@ const (
 	methodDrop      = "files.delete"
 )
 
-// SendFile sends a file as a new message, with the text of m above the file. SendFile sends the text without
-// formatting, because Slack does not support Markdown in the comment of a file. SendFile makes three calls. Only the
+// SendFile sends a file as a new message, with the text of m above the file. SendFile sends the plain form of the
+// text, because Slack does not support Markdown in the comment of a file. SendFile makes three calls. Only the
 // last call of SendFile makes the file visible, so an error of an earlier call is never Uncertain. Because Slack does
 // not return the id of the message, the receipt contains the id of the file, with which Delete can delete the file. The
 // name under which people download the file contains a part of the hash of m's idempotency key, by which [Bot.Find]

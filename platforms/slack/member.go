@@ -12,8 +12,8 @@ import (
 )
 
 // People can use slash commands in every conversation. If the bot is not a member of a conversation, the bot can't
-// answer in this conversation. If the bot can't answer a command, the acknowledgement of the command says so to the
-// person, because the person would see no other reaction.
+// answer in this conversation. If the bot finds out that it is not a member, the acknowledgement of a command tells
+// the person that the bot can't answer, because the person would see no other reaction.
 
 const (
 	methodInfo = "conversations.info"

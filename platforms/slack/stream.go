@@ -83,9 +83,9 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 
 // Stop adds a last text, which may be empty, to a stream and ends the stream. Stop also stores the hash of the stream's
 // idempotency key in the message's metadata, which Slack does not allow earlier. If the stream has already ended and
-// text is empty, Stop succeeds. If the stream, however, is so old that Slack may have ended the stream, Stop fails with
-// Rejected. The message of a stream that Slack has ended looks broken, and the gateway must repair the message with an
-// edit.
+// text is empty, Stop succeeds, unless the stream is so old that Slack may have ended the stream. If a stream that has
+// already ended is so old, Stop fails with Rejected. The message of a stream that Slack has ended looks broken, and the
+// gateway must repair the message with an edit.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodStop, ref)
 	if err != nil {

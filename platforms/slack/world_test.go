@@ -118,7 +118,7 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
-	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // the bot gets no messages of the channel
+	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // the bot must not get the next message
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
 	w.server.SetChannel(standin.Channel{ID: channel, Name: "general"})
 	w.group = chat.Target{Chat: channel, Thread: chat.ThreadID(root), Kind: chat.Group}
