@@ -21,8 +21,8 @@
 //
 // Devices, media and strangers can set the names and states of entities. Because no person writes the events, the bot
 // marks its messages as outside content (chat.Reported). While the model answers a message about changes in the house,
-// nobody is present who could approve a tool call (chat.Inbound.Unattended). While nobody is present, telex refuses a
-// tool call that needs approval.
+// nobody is present who could approve a tool call (chat.Inbound.Unattended). For this reason, telex
+// refuses a tool call that needs approval during the answer.
 //
 // The package reports its limits in [Bot.Profile], and the gateway enforces these limits. The package itself never
 // repeats, throttles or splits a call, and keeps no state of a notification after a call has returned. Every failed

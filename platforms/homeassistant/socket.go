@@ -157,8 +157,8 @@ func (s *socket) write(ctx context.Context, message map[string]any) error {
 	return s.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// subscribe subscribes to state changes. If the bot has an earlier subscription, subscribe first ends the earlier
-// subscription, because with two subscriptions Home Assistant would send every change twice.
+// subscribe subscribes to state changes. If the connection has an earlier subscription, subscribe first ends the
+// earlier subscription, because with two subscriptions Home Assistant would send every change twice.
 func (s *socket) subscribe(ctx context.Context) error {
 	if earlier := s.subscription.Load(); earlier != 0 {
 		if _, err := s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier}); err != nil {
