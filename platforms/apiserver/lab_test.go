@@ -52,8 +52,8 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
-// keeper is an in-memory store. keeper stores nothing if the context of the store call has ended. If the field fails is
-// set, all calls of keeper fail with the error in the field.
+// keeper is an in-memory store. SaveExchange stores nothing if its context has ended. If the field fails is set,
+// SaveExchange fails with the error in this field.
 type keeper struct {
 	*memory.Store
 	fails error

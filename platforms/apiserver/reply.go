@@ -72,7 +72,7 @@ func (p *reply) flush() {
 // comment writes a comment if the reply wrote nothing for commentInterval. comment also sets the timer for the next
 // call of comment.
 func (p *reply) comment() {
-	if !p.mu.TryLock() { // another goroutine is writing to the client now
+	if !p.mu.TryLock() { // another goroutine uses the reply, and its write to the client may be blocked
 		p.commentTimer.Reset(commentInterval)
 		return
 	}

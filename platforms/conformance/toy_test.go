@@ -256,7 +256,8 @@ func (y *toy) charge(op chat.Op, to chat.Target, forced bool) error {
 	return nil
 }
 
-// create creates a message of the bot. If create is called again with the same key, it returns the existing message.
+// create creates a message of the bot. If create is called again with the same key for the same target within
+// toyKeyFor, create returns the existing message. With the flaw of forgetting keys, create always creates a message.
 func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, error) {
 	m.Text = b.shortened(m.Text)
 	if utf8.RuneCountInString(m.Text) > toyLimit {
