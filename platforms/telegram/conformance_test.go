@@ -47,7 +47,7 @@ const (
 	privateID = 1001
 	otherID   = 1002 // the id of a group member who writes nothing
 	groupID   = -1001234567890
-	// If the text of a message is the constant garbled, the test corrupts the message on its way to the adapter.
+	// If a message contains the text of the constant garbled, the test corrupts the message on its way to the adapter.
 	garbled = "to be garbled"
 )
 

@@ -48,8 +48,8 @@ func (d *memoryListener) dial(ctx context.Context, network, address string) (net
 	return garblingConn{c}, nil
 }
 
-// garblingConn is a connection that corrupts updates that contain the constant garbled, by replacing the date with a text that is
-// not a number.
+// garblingConn is a connection that corrupts updates that contain the constant garbled. In a corrupted update, the date
+// is a string instead of a number.
 type garblingConn struct{ net.Conn }
 
 var date = regexp.MustCompile(`"date":[0-9]{3,}`)

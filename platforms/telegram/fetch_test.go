@@ -72,7 +72,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Fetch must read only as many bytes as the limit allows, no matter what size the server announces.
+// Fetch must fail if a file is larger than the limit, no matter what size the server announces. Fetch must not read an
+// endless file to its end.
 func TestFetchLimit(t *testing.T) {
 	t.Parallel()
 	large := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }

@@ -17,7 +17,7 @@ import (
 
 // The tests in this file check Find with Telegram's stand-in.
 
-// finder tells the adapter the ids of the messages in sent, and then runs the adapter until the test ends.
+// finder runs the adapter until the test ends. When the adapter starts, it learns the ids of the messages in sent.
 func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) preview.Finder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,8 +31,8 @@ func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) prev
 	return bot.(preview.Finder)
 }
 
-// search calls Find again and again until Find has tried all ids or has found the message. search also returns the
-// number of these calls.
+// search calls Find again and again until the search is over. A search is over when Find returns no position at which
+// the next call must continue. search also returns the number of calls.
 func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (found chat.Found, calls int) {
 	t.Helper()
 	for {

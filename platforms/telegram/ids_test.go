@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// From any update, the bot must remember at most one message id, and never a negative id.
+// From any update, the bot must remember at most one message id in a sequence, and never a negative id.
 func FuzzReceived(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":{"id":1001}}}`), int64(1001))
 	f.Add([]byte(`{"message":{"message_id":9,"chat":{"id":-1001234567890}}}`), int64(-1001234567890))

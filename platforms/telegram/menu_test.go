@@ -17,7 +17,7 @@ type menus struct {
 	mu      sync.Mutex
 	lists   map[string]string
 	changes []string          // the changes of lists; each contains the method, the scope and the commands
-	refuse  map[string]string // maps a scope to the error description with which the API refuses a change
+	refuse  map[string]string // maps a scope to the error description with which the API refuses every call for this scope
 }
 
 func (m *menus) answer(w http.ResponseWriter, r *http.Request, method string) {

@@ -15,7 +15,7 @@ type parsedText struct {
 	text           string // the text without mentions of the bot, and without white space at both ends
 	mentioned      bool
 	mentionsOthers bool   // the text mentions somebody else, but not the bot
-	command, args  string // the command's name in lower case; empty: the text is not a command
+	command, args  string // the command's name in lower case; empty: the text is not a command for this bot
 	forOtherBot    bool   // the text is a command for another bot
 }
 

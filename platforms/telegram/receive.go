@@ -82,8 +82,8 @@ func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, acc
 	}
 }
 
-// Pulse implements gateway.Pulse. The loop of Run reports that it works after each poll, so the limit is a little
-// longer than one poll.
+// Pulse implements gateway.Pulse. If the bot polls, Run reports before each poll that it works. The limit is therefore
+// the maximum time of a poll and one more minute.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), pollTimeout + answerMargin + time.Minute
 }

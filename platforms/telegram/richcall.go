@@ -54,8 +54,9 @@ func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	return err
 }
 
-// entitySpans returns the spans that are valid in a text with entities. If there are too many spans, entitySpans drops
-// spans of other kinds before spans of code, because code may prevent a mention from notifying somebody.
+// entitySpans returns the spans that are valid in a text with entities, and at most maxEntities spans. If entitySpans
+// must shorten the spans of a rich message, it drops spans of other kinds before spans of code, because code may prevent
+// a mention from notifying somebody. (For other messages, the dialect has already limited the number of spans.)
 func entitySpans(spans []chat.Span) []chat.Span {
 	if !slices.ContainsFunc(spans, func(s chat.Span) bool { return rank(s.Kind) < 0 }) {
 		return spans[:min(len(spans), maxEntities)]

@@ -165,7 +165,8 @@ func TestSuccessWithoutID(t *testing.T) {
 	}
 }
 
-// If a given message id has a form that Telegram never uses, the bot's methods must fail without a call of the API.
+// If a given chat id or message id has a form that Telegram never uses, the bot's methods must fail without a call of
+// the API.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {

@@ -14,7 +14,7 @@ type task struct {
 }
 
 // tasks returns the task list that begins at a line, and the offset after the list. A line that follows a task and is
-// indented more than the task belongs to the task.
+// indented more than the task belongs to the task, unless the line begins another block.
 func (w *blockWriter) tasks(at, to int) (list []task, next int) {
 	start := 0 // offset at which the text of the last task begins
 	end := func(at int) {
