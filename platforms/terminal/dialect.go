@@ -49,7 +49,8 @@ func clickable(term string, getenv func(string) string) bool {
 // tabStop is the distance between tab stops in code.
 const tabStop = 4
 
-// Shape returns the symbols of plain text, such as list bullets. In code, Shape replaces tabs with spaces.
+// Shape returns the symbols of plain text, such as list bullets. The returned shape also says that tabs in code become
+// spaces.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Tab = tabStop

@@ -44,8 +44,8 @@ func sizeOf(files []File) int {
 	return size
 }
 
-// Fetch implements gateway.Fetcher. Fetch fails if the client that sent the file has disconnected or the process has
-// restarted, because the file is then no longer available.
+// Fetch implements gateway.Fetcher. Fetch fails if the file is no longer available, because the input with the file was
+// answered, the client that sent the file has disconnected, or the process has restarted.
 func (h *Hub) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &chat.SendError{Kind: chat.Temporary, Err: err}

@@ -24,7 +24,7 @@ const (
 	// MaxFiles is the maximum total size in bytes of the files of one input.
 	MaxFiles = 12 << 20
 	// maxHeld is the maximum total size in bytes of the files that a hub keeps for one client. The hub keeps the files of
-	// an input until the input is answered.
+	// an input until the input is answered or the client disconnects.
 	maxHeld = 32 << 20
 	// maxAttached is the maximum number of files of an input.
 	maxAttached = 10

@@ -7,8 +7,8 @@ import (
 )
 
 // maxWaiting is the maximum number of frames that wait for a client. If more than maxWaiting frames wait, the hub
-// disconnects the client. Only a client that reads nothing reaches maxWaiting, because a waiting message counts only
-// once, however often the message changes.
+// disconnects the client. Only for a client that reads nothing do more than maxWaiting frames wait, because a waiting
+// message counts only once, however often the message changes.
 const maxWaiting = 1000
 
 // errSlow means that a client does not read the frames that the hub sends.
@@ -20,7 +20,7 @@ type outbox struct {
 	mu      sync.Mutex
 	waiting []Frame
 	err     error         // reason why the outbox accepts no more frames; nil: it accepts frames
-	changed chan struct{} // capacity 1: receives a value when the field frames or err changes
+	changed chan struct{} // capacity 1: receives a value when the field waiting or err changes
 }
 
 func newOutbox() *outbox { return &outbox{changed: make(chan struct{}, 1)} }

@@ -2,8 +2,8 @@ package ui
 
 import "testing"
 
-// The Tab key must complete the name of a command as far as the name is unambiguous. If several names are possible,
-// another Tab must list these names.
+// The Tab key must complete the name of a command as far as the name is unambiguous. If several names are possible and
+// the Tab key can't add a letter, the Tab key must list these names.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	names := []string{"new", "stop", "status", "usage", "undo", "approve"}

@@ -11,7 +11,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		switch {
 		case m.editor.text != "":
 			m.editor.cut(m.editor.at, m.editor.after())
-		case m.leaving: // the person presses the key a second time: do not wait for the answer
+		case m.leaving: // the program is already ending: do not wait for the answer
 			return tea.Quit
 		default:
 			m.leave()

@@ -53,9 +53,9 @@ type entry struct {
 }
 
 // model is the state of the user interface. The field entries contains a message while this message or an earlier
-// message may still change. When no earlier message can change any more, the final lines of a message move to the field
-// above, and later to the terminal's scrollback. The screen shows a line until the line is in the scrollback, so that
-// no line disappears in between.
+// message may still change. When neither message can change any more, the lines of the message move to the field above,
+// and later to the terminal's scrollback. The screen shows a line until the line is in the scrollback, so that no line
+// disappears in between.
 type model struct {
 	client       hubConn
 	dialect      terminal.Dialect

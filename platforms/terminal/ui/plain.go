@@ -146,7 +146,8 @@ func (p *printer) conclude(ctx context.Context, failed bool, trouble io.Writer) 
 const prompt = "> "
 
 // Chat reads the lines of in, one after the other, until in ends. Chat sends each line as a question and prints the
-// answer before it reads the next line.
+// answer before it reads the next line. Chat skips empty lines. A line that attaches a file is not a question; Chat sends
+// the file with the next question.
 func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, terminal.MaxInput)
