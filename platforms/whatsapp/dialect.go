@@ -133,10 +133,10 @@ func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int
 	return append(out, rest[:n]...), n
 }
 
-// Link returns "", so that no link gets a label, because WhatsApp has no links with labels.
+// Link returns "", which means that a link is plain text, because WhatsApp has no links with labels.
 func (grammar) Link(string, markup.Format, bool) string { return "" }
 
-// Label returns true, because WhatsApp shows a label as plain text, so that a label may contain any character.
+// Label returns true. The label of a link may contain any character, because WhatsApp shows the label as plain text.
 func (grammar) Label(string, int, bool) bool { return true }
 
 // Fragile reports whether s, which is code or a URL, contains a character that could end a style around s.

@@ -336,7 +336,7 @@ func (w *world) Unsized() {}
 
 func (w *world) Unordered() {}
 
-// Repeat makes Meta deliver every webhook twice.
+// Repeat makes Meta deliver every webhook with messages twice.
 func (w *world) Repeat() {
 	w.server.Fault(standin.Fault{Method: "message", Action: standin.ActDuplicate})
 }

@@ -14,7 +14,7 @@ import (
 // per second and channel, with short bursts, and several hundred messages per minute in the workspace. Slack's
 // documentation states neither the length of the bursts nor the exact maximum of messages.
 type Limits struct {
-	// Tier1 to Tier4 are the numbers of calls per minute that Slack allows for each method in that tier.
+	// Tier1 to Tier4 are the numbers of calls per minute that are allowed for each method in that tier.
 	Tier1 int `json:"tier1"`
 	Tier2 int `json:"tier2"`
 	Tier3 int `json:"tier3"`

@@ -123,7 +123,7 @@ type wireOrigin struct {
 	MessageID      int    `json:"message_id,omitempty"`
 }
 
-// wireQuote is the quoted part of the message to which a person replies. Offsets are in UTF-16 units. Source:
+// wireQuote is the quoted part of the message to which another message replies. Offsets are in UTF-16 units. Source:
 // https://core.telegram.org/bots/api#textquote
 type wireQuote struct {
 	Text     string `json:"text"`
