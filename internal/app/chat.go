@@ -250,7 +250,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 	return out[max(0, len(out)-maxLines):], nil
 }
 
-// stop stops the gateway, if there is one. If err is not nil, stop returns err, and otherwise the error of the gateway.
+// stop stops the gateway, if there is one. If the gateway has failed, stop returns the error of the gateway, and otherwise err.
 func (l *ownGateway) stop(err error) error {
 	if l == nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"telex/internal/store"
 )
 
-// operate calls the function use with an implementation of operations. If a daemon uses the store, the daemon executes the
-// operations. If no daemon uses the store, this process opens the store and executes the operations.
+// operate calls the function use with an implementation of operations. If the daemon of the state directory can be reached,
+// this daemon executes the operations. If no daemon can be reached, this process opens the store and executes the operations.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {

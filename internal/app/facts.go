@@ -49,8 +49,8 @@ func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
 	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// about parses the person's id and calls the function ask, which uses the store. If the function ask fails, about logs the
-// error, and returns another error that the model may see.
+// about parses the person's id and calls the function ask, which uses the store. If the function ask fails while the turn still
+// runs and the lease still holds, about logs the error, and returns another error that the model may see.
 func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
 	p, err := chat.ParsePerson(person)
 	if err != nil {

@@ -167,8 +167,8 @@ func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error
 	}
 }
 
-// openNew opens the addresses that the parts next use and the parts before do not. The returned function undo closes these
-// addresses again.
+// openNew opens the addresses of API servers and of the admin server that the parts next use and the parts before do not. The
+// returned function undo closes these addresses again. openNew only tries the new addresses of adapters.
 func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
 	var opened []interface{ Abandon() }
 	undo = func() {

@@ -18,8 +18,9 @@ import (
 	"telex/internal/config"
 )
 
-// SetupOptions contains the options of Setup. Setup asks for each value that the options do not contain. If Silent is set,
-// Setup asks nothing and uses the defaults of missing values.
+// SetupOptions contains the options of Setup. Setup asks for each value that neither the options nor the environment contain.
+// If Silent is set, Setup asks nothing and uses the defaults of missing values. If a required value has no default, Setup then
+// fails.
 type SetupOptions struct {
 	File      string // the configuration file to create; empty: config.yaml, or /etc/telex/config.yaml for the service
 	Platforms []string
