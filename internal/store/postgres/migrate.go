@@ -56,7 +56,7 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 		return err // the method current checks later whether this program can use a newer schema
 	}
 	db := stdlib.OpenDB(*s.pool.Config().ConnConfig, stdlib.OptionAfterConnect(s.mayMigrate))
-	defer func() { err = errors.Join(err, db.Close()) }() // closing the database also releases the locks of its connection
+	defer func() { err = errors.Join(err, db.Close()) }() // closing the pool db also releases the locks of its connection
 	db.SetMaxOpenConns(1)
 	switch err := db.PingContext(ctx); {
 	case errors.Is(err, errUpToDate):

@@ -81,8 +81,8 @@ type member struct {
 func memberColumns(m *member) []any { return []any{&m.id, &m.lives, &m.leaving, &m.endpoints} }
 
 // fewest returns the live replica that owns the fewest chats among those that run an endpoint and are not leaving. If
-// no live replica runs the endpoint, fewest returns 0. fewest counts one more chat for the returned replica, because
-// the caller makes that replica the owner of a chat.
+// there is no such replica, fewest returns 0. fewest counts one more chat for the returned replica, because the caller
+// makes that replica the owner of a chat.
 func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	s := t.store
 	s.mu.Lock()
@@ -99,9 +99,9 @@ func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	return best
 }
 
-// count remembers how many chats each replica owns. Until this process renews its lease the next time, count only adds
-// the chats that this process itself assigns. If this process counted all chats for each new chat, this would take
-// longer and longer as the number of chats grows.
+// count remembers how many chats each replica owns. Until this process renews its lease the next time, the method
+// fewest only adds the chats that this process itself assigns. If this process counted all chats for each new chat,
+// this would take longer and longer as the number of chats grows.
 func (s *Store) count(living []chat.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

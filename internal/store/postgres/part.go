@@ -13,8 +13,8 @@ import (
 // Record stores the states of parts, which are the messages of a turn's reply. Record stores either the states of all
 // these parts or none. The gateway calls Record before it sends or edits a message, after it has received a sent
 // message's id, and after it has deleted a message. Record also accepts the parts of a turn that Forget or Erase has
-// fenced. For a turn that has ended, Record stores only the message's reference and state. If the new state says that a
-// message will be sent, Record fails with ErrFenced.
+// fenced. For a turn that has ended, Record stores only the message's reference and state. If the new state of a part
+// of such a turn says that a message will be sent, Record fails with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	return s.update(ctx, "record parts", func(t *tx) {
 		ended := t.existing(turn).Ended()
@@ -60,7 +60,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	return func(yield func(string, chat.Part) bool) {
 		for _, p := range list {
 			var whole chat.Part
-			if err := json.Unmarshal(p.content, &whole); err != nil { // ignore the error: the only consequence is an unnecessary edit
+			if err := json.Unmarshal(p.content, &whole); err != nil { // log the error and return the part's other fields
 				t.log.Error("content of a part can't be read", slog.String("turn", p.turn), slog.Any("error", err))
 			}
 			whole.First = shifted(whole.First, t.ahead)

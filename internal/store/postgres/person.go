@@ -27,11 +27,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 
 // DeletePerson deletes a person's data on the person's endpoint. In every conversation with data of the person,
 // DeletePerson does what Erase does. The conversations always include the chat whose id is the person's user id: on
-// some platforms, this is the private chat. DeletePerson also deletes the person's waiting messages. DeletePerson also
-// deletes the person's facts, stored responses, admission and pairing request. DeletePerson keeps usage, but without
-// the person's id, and without the id of a chat that only this person used. If the result of a reply to the person is
-// already stored, the reply is still delivered. DeletePerson returns the number of deleted entries, messages, facts and
-// responses.
+// some platforms, this is the private chat. DeletePerson also drops the person's waiting messages, but keeps their ids
+// for some time. DeletePerson also deletes the person's facts, stored responses, admission and pairing request.
+// DeletePerson keeps usage, but without the person's id, and without the id of a chat that only this person used. If
+// the result of a reply to the person is already stored, the reply is still delivered. DeletePerson returns the number
+// of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)
@@ -154,9 +154,9 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 
 // Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
 // fact with this text, or already has the maximum number of facts. The parameter most is this number. The facts that
-// Remember stores do not expire. The ids of a person's facts are increasing numbers. The id of a deleted fact is never
-// used again. Remember first locks the row that contains the last number among the person's facts, so that no other
-// transaction can add a fact of this person at the same time.
+// Remember stores do not expire. The ids of a person's facts are increasing numbers. The id of a deleted fact is not
+// used again, unless DeletePerson deletes all data of the person. Remember first locks the row that contains the newest
+// number that a fact of the person got, so that no other transaction can add a fact of this person at the same time.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
 		t.queue(holdFacts, p.Endpoint, p.User)

@@ -20,8 +20,8 @@ FROM pg_database WHERE datname = current_database()`
 	// migrating now.
 	trySchema = `SELECT pg_try_advisory_xact_lock_shared($1, $2)`
 
-	// lockMigration makes processes that migrate the schema run one after the other. findHolder returns the process that
-	// holds the lock that tryOwner tries to take. A process that knows only schema 1 holds this lock.
+	// lockMigration makes processes migrate the schema one after the other. findHolder returns the process that holds
+	// the lock that tryOwner tries to take. A process that knows only schema 1 holds this lock.
 	lockMigration = `SELECT pg_advisory_lock($1, $2)`
 	tryOwner      = `SELECT pg_try_advisory_lock($1, $2)`
 	findHolder    = `

@@ -149,7 +149,7 @@ func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 }
 
 // fenced returns a batch with a query that makes the transaction fail with chat.ErrLost if this replica's lease has
-// ended. fenced is for writes that concern no conversation, so that there is no owner to check.
+// ended. fenced is for writes that concern no conversation. Such writes have no owner that must be checked.
 func (t *tx) fenced() *pgx.Batch {
 	b := &pgx.Batch{}
 	t.fence(b, fenceLease)

@@ -68,7 +68,8 @@ func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...an
 	})
 }
 
-// list adds a query to the batch b, to read all its rows. When the query runs, its rows are appended to the slice list.
+// list adds a query to the batch b, to read all its rows. When the query runs, the slice list is replaced by these
+// rows.
 func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
 		*list, err = scan(t, r, dest)

@@ -36,8 +36,8 @@ type Options struct {
 	Migrate bool
 }
 
-// Store is an open store. The methods of Store are safe for concurrent use. Each method of Store runs one transaction.
-// When a method returns without an error, its data is on the disk of the database server.
+// Store is an open store. The methods of Store are safe for concurrent use. Most methods of Store run exactly one
+// transaction. When a method returns without an error, its data is on the disk of the database server.
 type Store struct {
 	name string // name of the database, shown to people
 	log  *slog.Logger

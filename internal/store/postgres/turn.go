@@ -16,9 +16,9 @@ import (
 // messages, these messages belong only to the new turn from now on.
 //
 // Begin may be called again with the id of an unfinished turn, for example by the next process after a crash. If the
-// turn is already stored, Begin only counts one more run, for the turn and for each of its messages, and ignores the
-// other fields of turn. Begin fails with ErrFenced if the turn's result is stored, or if the turn is fenced or has
-// ended.
+// unfinished turn is already stored, Begin only counts one more run, for the turn and for each of its messages, and
+// ignores the other fields of turn. Begin fails with ErrFenced if the turn's result is stored, or if the turn is fenced
+// or has ended.
 func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 	what := "begin turn " + turn.ID
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) { t.begin(turn) }})
