@@ -90,7 +90,7 @@ func (c *checkpointer) close() error {
 }
 
 // waitErased waits until the erasure with the given number is complete, or until eraseWait has passed. If the erasure
-// takes longer than eraseWait, the checkpointer's goroutine continues it and logs the delay.
+// takes longer than eraseWait, the checkpointer's goroutine continues it, and logs a delay of more than eraseLate.
 func (c *checkpointer) waitErased(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
 	defer timer.Stop()

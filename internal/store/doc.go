@@ -38,7 +38,7 @@
 // One goroutine writes to the database, two goroutines read it, and one goroutine moves the write-ahead log into the
 // file (a checkpoint). Writers never wait for readers. While a backup or another reader uses an older state, the
 // write-ahead log can't be emptied, so deleted text stays readable in the log. A call that deletes data waits up to a
-// second for such a reader to end. If the deleted text stays readable for longer, the store logs this. A backup runs in
-// one read transaction. The store does not use SQLite's online backup, because that backup starts over whenever another
-// process writes. While a daemon is busy, an online backup would never end.
+// second for such a reader to end. If the deleted text stays readable for more than about five seconds, the store logs
+// this. A backup runs in one read transaction. The store does not use SQLite's online backup, because that backup starts
+// over whenever another process writes. While a daemon is busy, an online backup would never end.
 package store

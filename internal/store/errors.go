@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Callers can distinguish these errors with errors.Is. The store wraps each of these errors in an error that names the
-// file and the remedy.
+// Callers can distinguish these errors with errors.Is. The store wraps each of these errors, except for ErrFenced and
+// ErrUnknown, in an error that names the file or the database, and usually the remedy.
 var (
 	// ErrLocked: another process has locked the store.
 	ErrLocked = errors.New("in use by another process")

@@ -18,8 +18,8 @@ func (t *tx) facts(p chat.Person) []chat.Fact {
 
 // Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
 // fact with this text, or already has the maximum number of facts. The parameter most is this number. The facts that
-// Remember stores do not expire. The ids of a person's facts are increasing numbers. The id of a deleted fact is never
-// used again.
+// Remember stores do not expire. The ids of a person's facts are increasing numbers. The id of a deleted fact is not
+// used again, unless DeletePerson deletes all data of the person.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Remembered {
 		r := chat.Remember(t.facts(p), text, most)

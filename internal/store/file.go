@@ -67,7 +67,7 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	if err := s.migrate(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.read.SetMaxIdleConns(0) // keep no idle connections, because a Reader is only for checks and backups, which are rare
+	s.read.SetMaxIdleConns(0) // keep no idle connections, because a Store uses this pool only for checks and backups
 	if s.views, err = newViews(ctx, s.Reader); err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -189,7 +189,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 		return fmt.Errorf("%s is not a file", r.path)
 	case st.Size() == 0:
 		return errDamage("the file is empty")
-	case st.Size() < minSize: // SQLite would treat a file that is shorter than a page as an empty database
+	case st.Size() < minSize: // too short for a page; SQLite would treat some of these files as an empty database
 		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
 	}
 	if r.read, err = openReaders(r.path, readers, r.atRest()); err != nil {

@@ -112,8 +112,8 @@ func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }
 
-// tryLock locks f. tryLock locks a file, or returns errHeld at once if another process holds the lock. The lock belongs
-// to the open file, so a second Open of the store in the same process fails, too.
+// tryLock locks the file f, or returns errHeld at once if the lock is held already. The lock belongs to the open file,
+// so a second Open of the store in the same process fails, too.
 func tryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -11,8 +11,8 @@ import (
 // Record stores the states of parts, which are the messages of a turn's reply. Record stores either the states of all
 // these parts or none. The gateway calls Record before it sends or edits a message, after it has received a sent
 // message's id, and after it has deleted a message. Record also accepts the parts of a turn that Forget or Erase has
-// fenced. For a turn that has ended, Record stores only the message's reference and state. If the new state says that a
-// message will be sent, Record fails with ErrFenced.
+// fenced. For a turn that has ended, Record stores only the message's reference and state. If the new state of a part
+// of such a turn says that a message will be sent, Record fails with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	return s.update(ctx, "record parts", func(t *tx) {
 		ended := t.mustFindTurn(turn).Ended()
@@ -65,7 +65,7 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	}
 	for p := range each(t, columns, listParts, turn) {
 		if len(p.spans) > 0 {
-			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // ignore the error: the only consequence is an unnecessary edit
+			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // log only: this causes just an unnecessary edit
 				t.log.Error("formatting of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Spans = nil
 			}

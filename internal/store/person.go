@@ -26,11 +26,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 
 // DeletePerson deletes a person's data on the person's endpoint. In every conversation with data of the person,
 // DeletePerson does what Erase does. The conversations always include the chat whose id is the person's user id: on
-// some platforms, this is the private chat. DeletePerson also deletes the person's waiting messages. DeletePerson also
-// deletes the person's facts, stored responses, admission and pairing request. DeletePerson keeps usage, but without
-// the person's id, and without the id of a chat that only this person used. If the result of a reply to the person is
-// already stored, the reply is still delivered. DeletePerson returns the number of deleted entries, messages, facts and
-// responses.
+// some platforms, this is the private chat. DeletePerson also drops the person's waiting messages, but keeps their ids
+// for some time. DeletePerson also deletes the person's facts, stored responses, admission and pairing request.
+// DeletePerson keeps usage, but without the person's id, and without the id of a chat that only this person used. If
+// the result of a reply to the person is already stored, the reply is still delivered. DeletePerson returns the number
+// of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.dropWaiting(p)

@@ -141,8 +141,8 @@ const (
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// One of the conditions usageOfConversation, usageOfEndpoint and usageOfPerson may be appended to the queries sumUsage
-	// and lastUsage. The condition newestUsage is appended to lastUsage at the very end.
+	// One of the conditions usageOfConversation, usageOfEndpoint and usageOfPerson may be appended to the queries
+	// sumUsage and lastUsage. The ORDER BY clause newestUsage is appended to lastUsage at the very end.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),

@@ -21,8 +21,8 @@ const keepEvery = 5 * time.Second
 // reserve manages the reserve file, which only occupies disk space. When the disk is full, the store deletes the
 // reserve file, so that running turns can end in the freed space. Until the store can create the reserve file again, it
 // refuses new messages. Without the freed space, the store could not record an answer that people have already seen,
-// and telex would send the answer again after a restart. Only two functions use a reserve, one after the other, so a
-// reserve needs no lock: the function that opens the store, and then the writer's goroutine.
+// and telex would send the answer again after a restart. Only one goroutine at a time uses a reserve, so a reserve
+// needs no lock: first the goroutine that opens the store, and then the writer's goroutine.
 type reserve struct {
 	name    string
 	log     *slog.Logger
@@ -76,8 +76,9 @@ func (r *reserve) keep() error {
 	return nil
 }
 
-// The store calls record after it has accepted a message (taken), or refused a message because the disk is full. The
-// caller itself logs each refused message. record logs when a message is accepted again after a refusal.
+// The store calls record after it has accepted a message (taken), or refused a message because the disk is full. record
+// does not log a refused message, because the caller of Accept gets an error. record logs when a message is accepted
+// again after a refusal.
 func (r *reserve) record(taken, full bool) {
 	if taken && r.short {
 		r.log.Info("the disk has space again; new messages are accepted")

@@ -64,9 +64,9 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals. The model that was chosen for
-// the conversation stays. A turn that was running when Forget was called can't add to the history any more, not even the
-// turn of the command that called Forget. If a turn was running when Forget was called, Decide fails with ErrFenced, and
-// End stores only usage. Forget keeps the ids of messages, so that no message is answered twice.
+// the conversation stays. A turn that was running when Forget was called can't add to the history any more, not even
+// the turn of the command that called Forget. For a turn that was running when Forget was called, Decide fails with
+// ErrFenced, and End stores only usage. Forget keeps the ids of messages, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.ensure(c))

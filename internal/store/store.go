@@ -21,9 +21,9 @@ type Options struct {
 	Observe func(kind string, took time.Duration)
 }
 
-// Store is an open store. The methods of Store are safe for concurrent use. Each method of Store runs one transaction,
-// whose data is on disk when the method returns without an error. Goroutines of the Store run the transactions. Close
-// stops the goroutines of the Store.
+// Store is an open store. The methods of Store are safe for concurrent use. Most methods of Store run exactly one
+// transaction. When a method returns without an error, its data is on disk. Goroutines of the Store run the
+// transactions. Close stops the goroutines of the Store.
 type Store struct {
 	*Reader
 	lock *lock

@@ -509,7 +509,7 @@ func testBeginUnknown(f *fixture) {
 	f.accept(c, "1", "2")
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "9")))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "1")))
-	f.waits("tg:1/1", "tg:1/2") // after the failed call, no turn may be stored
+	f.waits("tg:1/1", "tg:1/2") // after the failed calls, no turn may be stored
 	f.must(f.Drop(f.Context(), c, "2"))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "2")))
 	f.fails(f.Decide(f.Context(), "t", decision("x")))
@@ -596,7 +596,7 @@ func testEndHistory(f *fixture) {
 		forget  bool // the test deletes the history while the turn runs
 		decide  bool
 		history []string
-		want    []string // the whole history after the test
+		want    []string // the whole history after the turn
 	}{
 		{message: "1", history: []string{"q1", "a1"}, want: []string{"q1", "a1"}},
 		{message: "2", decide: true, history: []string{"note"}, want: []string{"q1", "a1", "decided", "note"}},

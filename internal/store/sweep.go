@@ -29,8 +29,8 @@ type Swept struct {
 
 // Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days. Sweep
 // deletes history and summaries that are older than retention; if retention is 0, Sweep keeps them. Sweep deletes
-// responses that are older than retention, and all responses after 30 days at the latest. Sweep also deletes rate-limit
-// blocks that have ended, and empty conversations. Sweep keeps unfinished messages, unfinished turns and chosen models,
+// responses after 30 days, or after retention if retention is shorter and not 0. Sweep also deletes rate-limit blocks
+// that have ended, and empty conversations. Sweep keeps unfinished messages, unfinished turns and chosen models,
 // however old they are.
 //
 // Sweep uses small transactions, so that other calls can write to the store between them. After each transaction,

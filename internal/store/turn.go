@@ -18,8 +18,9 @@ const Released chat.TurnState = "released"
 // messages, these messages belong only to the new turn from now on.
 //
 // Begin may be called again with the id of an unfinished turn, for example by the next process after a crash. If the
-// turn is already stored, Begin only counts one more run, for the turn and for each of its messages, and ignores the
-// other fields of t. Begin fails with ErrFenced if the turn's result is stored, or if the turn is fenced or has ended.
+// unfinished turn is already stored, Begin only counts one more run, for the turn and for each of its messages, and
+// ignores the other fields of t. Begin fails with ErrFenced if the turn's result is stored, or if the turn is fenced or
+// has ended.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
@@ -98,8 +99,9 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 
 // End marks a turn and its messages as finished. End deletes the texts of the turn's messages and of the reply, and
 // keeps their ids for some time. In the same transaction, End adds the parameter g to the turn's session. If the
-// session was reset while the turn ran, End adds only the turn's usage and returns no error. If the session was reset,
-// End also makes the turn's texts unreadable in the store's files. If the turn has already ended, End changes nothing.
+// session was reset while the turn ran, End adds only the turn's usage and returns no error. If the session was reset
+// while the turn ran, End also makes the turn's texts unreadable in the store's files. If the turn has already ended,
+// End changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {

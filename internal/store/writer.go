@@ -44,7 +44,7 @@ type call struct {
 	done    chan error      // receives the result; has capacity 1, so that the writer never waits for the caller
 }
 
-// submit passes a call to the goroutine that receives from the channel calls, and returns the call's result. Once the
+// submit passes a call to a goroutine that receives from the channel calls, and returns the call's result. Once the
 // goroutine has received the call, submit ignores the end of ctx, because the call then soon ends.
 func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *call) error {
 	c.ctx, c.done = ctx, make(chan error, 1)

@@ -203,7 +203,7 @@ func (s *Store) record(t *memoryTurn) chat.Turn {
 			c.Messages = append(c.Messages, m.Message)
 		}
 	}
-	c.Void = c.Void || len(c.Messages) == 0 // the turn is void because other turns have taken all its messages
+	c.Void = c.Void || len(c.Messages) == 0 // a turn without messages is void: other turns have taken all its messages
 	return c
 }
 
