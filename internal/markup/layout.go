@@ -62,8 +62,8 @@ type Options struct {
 // whose columns get wider. With o.Open there is another exception: if none of the last part's text may be shown for a
 // moment, this part is missing, and the part before it becomes the last one again.
 //
-// With o.Append, earlier text does not change, so there are no exceptions. Layouts of a growing source with Open, and
-// of the whole source without Open, have the same parts. With o.Append, only the last part gets longer as the source
+// With o.Append, none of these exceptions occurs. Layouts of a growing source with Open, and of the whole source
+// without Open, have the same parts. With o.Append, only the last part gets longer as the source
 // grows: text is appended to its Rendered.Text, and its spans stay the same or grow with the text. In return, with
 // o.Append the layout shows text later than without it. With o.Append, the layout shows text word by word, and a table
 // only as a whole. With o.Append, the layout shows the text after an opening emphasis delimiter or bracket only when

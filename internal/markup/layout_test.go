@@ -182,7 +182,7 @@ func TestHealing(t *testing.T) {
 		{"a **b\n\nc", "a **b\n\nc"},
 		{"**b\n", "<b>b</b>"},
 		{"a 👩\u200d", "a"},
-		{"a 👩\u200d💻", "a"}, // another emoji may follow the joiner and change the first one
+		{"a 👩\u200d💻", "a"}, // a joiner and another emoji may follow and change this emoji
 		{"a 👩\u200d💻 ", "a 👩\u200d💻"},
 		{"a 👩", "a"},
 		{"a 👩.", "a 👩."},

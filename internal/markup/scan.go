@@ -28,7 +28,7 @@ type opener struct {
 // bracket count as ordinary text.
 const (
 	maxOpeners   = 64
-	maxLinkText  = 160 // in bytes, like the other limits of this group
+	maxLinkText  = 160 // in bytes, like the limits below
 	maxLinkRest  = 2048
 	maxAutoLink  = 2048
 	maxReference = 100
@@ -37,8 +37,8 @@ const (
 var (
 	partialAngle = regexp.MustCompile(`^<(?:/?[A-Za-z][A-Za-z0-9+.@-]*[ /]{0,2}|[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/)?$`)
 	wholeAngle   = regexp.MustCompile(`^<(?:[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/?[A-Za-z](?:[^<>"]|"[^"]*")*)>`)
-	// wholeTarget matches the target of a link, complete or not: an opening parenthesis, a URL with or without angle
-	// brackets, and a title.
+	// wholeTarget matches the complete target of a link: a URL with or without angle brackets, and a title, in parentheses.
+	// partialTarget matches the beginning of such a target at the end of a text.
 	wholeTarget   = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>|(?:[^\s()<\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*)?(?:\s+(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)))?\s*\)`)
 	partialTarget = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>?|[^\s<]\S*)?(?:\s+(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\((?:[^()\\]|\\.)*\)?)?)?\s*$`)
 )
@@ -107,7 +107,7 @@ func (sc *scanner) push(o opener) {
 	sc.stack = append(sc.stack, o)
 }
 
-// runLength returns how many bytes from i on are equal to the byte at i.
+// runLength returns how many consecutive bytes from i on, including the byte at i, are equal to that byte.
 func (sc *scanner) runLength(i int) int {
 	return len(sc.s[i:]) - len(strings.TrimLeft(sc.s[i:], sc.s[i:i+1]))
 }

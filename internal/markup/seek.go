@@ -270,7 +270,7 @@ func growingTarget(rest string) bool {
 	return rest == "" || strings.ContainsRune(`"'()`, rune(rest[0]))
 }
 
-// runLength returns how many bytes at the start of s are equal to its first byte.
+// runLength returns how many consecutive bytes at the start of s, including the first byte, are equal to the first byte.
 func runLength(s []byte) int {
 	n := 1
 	for n < len(s) && s[n] == s[0] {

@@ -189,7 +189,7 @@ func (c *cutter) sourceAt(i, pos int) int {
 	return a.source + max(0, pos-a.text)
 }
 
-// findShown returns the position of the first text whose source is after the source offset shown. If a list marker is
+// findShown returns the position of the first text whose source is at or after the offset shown. If a list marker is
 // directly before this text, findShown returns the position of the marker.
 func (c *cutter) findShown(shown int) int {
 	for i, a := range c.anchors {

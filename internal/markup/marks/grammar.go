@@ -14,8 +14,8 @@ const Joiner = "\u2060"
 // Grammar describes a platform's Markdown. The methods of a Grammar have no side effects. If a method has the parameter
 // out, it appends to out and returns the result.
 //
-// The text that a method has returned must stay valid when text is appended to the piece. So a method may examine all
-// text before the current character. After this character, a method may examine only the rest of the current word.
+// What a method has returned must stay valid when text is appended to the piece. So a method may examine all text
+// before the current character. After this character, a method may examine only the rest of the current word.
 type Grammar interface {
 	// Rules returns the rules for the structure of the platform's Markdown.
 	Rules() Rules

@@ -29,8 +29,9 @@ func (w *writer) structure(f markup.Format) {
 	}
 }
 
-// table writes a table at the start of a line, preceded by a blank line. Without the blank line, the line above would
-// become the table's head. If the head is in an earlier message, table writes an empty head.
+// table writes a table at the start of a line. If a line is directly above the table, table first writes a blank line,
+// because the line above would otherwise become the table's head. If the head is in an earlier message, table writes an
+// empty head.
 func (w *writer) table(f format, prefix string) {
 	if begun := strings.TrimSuffix(string(w.out), prefix); strings.HasSuffix(begun, "\n") && !strings.HasSuffix(begun, "\n"+prefix+"\n") {
 		w.out = append(w.out, "\n"+prefix...)
