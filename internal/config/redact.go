@@ -12,7 +12,7 @@ var (
 	urlShape = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
 	// namedShape matches a name that shows that its value is secret, such as api_key, together with the value. A secret after "="
-	// ends at white space. A secret after ":" is the whole remaining text.
+	// ends at white space, or at its closing quotation mark if it is quoted. A secret after ":" is the whole remaining text.
 	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
 
 	// tokenShape matches the typical formats of tokens, such as sk-… and ghp_….

@@ -15,9 +15,10 @@ import (
 // maxSecretFile is the maximum size of a secret file in bytes. Real tokens are much smaller than maxSecretFile.
 const maxSecretFile = 1 << 16
 
-// secretFile reads the file that the key <key>_file names, and returns its text without the line break at the end. If
-// systemd passes credentials, a relative path refers to a credential. If systemd passes no credentials, a relative path
-// refers to a file beside the configuration file, or in the folder secrets beside it.
+// secretFile reads the file that the key <key>_file names, and returns its text without the line break at the end. A
+// relative path refers to a file in the bundle, if the configuration comes from a bundle. Without a bundle, it refers to a
+// credential, if systemd passes credentials. Without both, it refers to a file beside the configuration file, or in the folder
+// secrets beside it.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {

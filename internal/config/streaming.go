@@ -57,7 +57,7 @@ type StreamingRules struct {
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
 
-// StreamingRule overrides settings for one endpoint. If a field of the rule is nil, the value in the section streaming applies.
+// StreamingRule overrides settings for one endpoint. If a field of the rule is nil, the setting for all endpoints applies.
 type StreamingRule struct {
 	Enabled      *bool    `yaml:"enabled"`
 	EditInterval *float64 `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"`

@@ -13,7 +13,7 @@ func TestStreamingPrecedence(t *testing.T) {
 	t.Parallel()
 	type choice struct {
 		text  string // text of the setting in the file or the environment; empty: not set
-		says  bool   // whether the setting's text enables streaming
+		says  bool   // whether the text decides if the endpoint streams
 		value bool
 	}
 	endpoint := []choice{

@@ -196,8 +196,8 @@ func (d *decoder) validateCursor(path, cursor string) {
 const urlHint = "write it as https://host/path"
 
 // parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors that parseURL reports don't
-// quote the URL, because it may contain a password. These errors tell the operator to set the password not in the URL,
-// but with the configuration key in the parameter key.
+// quote the URL, because it may contain a password. If the URL contains a user or a password, the
+// error says where the secret belongs; the parameter key names this place.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
