@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// BeatEvery is the longest time that may pass between two calls of Beat by a loop. If a loop takes longer than BeatEvery, telex
-// assumes that the loop hangs.
+// BeatEvery is the interval at which a receive loop that waits for events calls Beat. telex assumes that a loop hangs only
+// after a longer time without a call of Beat. Each adapter chooses this time, and returns it from the method Pulse.
 const BeatEvery = 30 * time.Second
 
 // Heartbeat stores when a loop last called Beat. The zero value of Heartbeat is ready for use. Several goroutines may

@@ -3,7 +3,7 @@ package chat
 import "time"
 
 // Capabilities says what an adapter can do on its platform. If a flag is set, the adapter must implement the optional
-// interface that belongs to it. When the gateway starts, it checks that the adapter implements these interfaces.
+// interface that belongs to it. At its start and at each reload, the gateway checks that the adapter implements them.
 type Capabilities struct {
 	Edit      bool
 	Delete    bool

@@ -242,7 +242,7 @@ type PartState string
 // These are the states of a part.
 const (
 	PartIntended PartState = "intended" // the message is being sent; it may exist, but its id is unknown
-	PartAbsent   PartState = "absent"   // the platform refused to send the message; it certainly does not exist
+	PartAbsent   PartState = "absent"   // the message does not exist: the platform refused it, or a search found none
 	PartRefused  PartState = "refused"  // the platform refuses the message's content; telex does not try again
 	PartStands   PartState = "stands"
 	PartSealed   PartState = "sealed"  // the message exists and is complete; the text continues in the next part
