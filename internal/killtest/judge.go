@@ -89,7 +89,7 @@ func judge(want string, list []shown) verdict {
 		v.Lost = 1
 	case 1:
 		if v.Cursors == 0 {
-			v.Doubled = 1 // the whole answer is visible, so the additional text must repeat a part of it
+			v.Doubled = 1 // the whole answer is visible, so the additional text counts as a repetition
 		}
 	default:
 		v.Doubled = 1

@@ -18,7 +18,7 @@ func buildTelex(t *testing.T) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), "telex")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0") // the released binary is built in the same way
+	build.Env = append(build.Environ(), "CGO_ENABLED=0") // the released binary is built without cgo, too
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

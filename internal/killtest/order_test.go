@@ -83,8 +83,8 @@ func TestAckedAfter(t *testing.T) {
 	}
 }
 
-// Slack's stand-in delivers two events, and the test acknowledges the second event before the first one. The method overtaken
-// must notice this.
+// Slack's stand-in delivers three events, and the test acknowledges the second and the third event before the first one. The
+// method overtaken must notice this.
 func TestOvertakenOnSlack(t *testing.T) {
 	t.Parallel()
 	overtaken := make(chan struct{})

@@ -36,8 +36,8 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 }
 
 // atCall kills the daemon around the call that the fault f describes: before the call takes effect, after its effect, or after
-// its response. When this moment of the call has come, atCall waits for the given delay before it kills the daemon. If the
-// test kills the daemon before the effect of the call, the call never takes effect.
+// its response. After the effect or the response, atCall waits for the given delay before it kills the daemon. Before the
+// effect, atCall kills the daemon without a delay, and the call never takes effect.
 func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) kill {
 		hit := make(chan struct{})
