@@ -66,8 +66,9 @@ func slackMarkdown() dialect {
 // slackLink matches a link in mrkdwn. The page shows only the URL of such a link, without its label.
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
-// inlineFence matches three backticks that are followed by text in the same line. On the platforms, three backticks with text
-// in the same line begin a code block. In standard Markdown, such backticks do not begin a code block.
+// inlineFence matches three backticks that are followed by text in the same line. On WhatsApp and in Slack's mrkdwn, this text
+// is the first line of a code block. In standard Markdown, this text is not part of a code block: it names the language of a
+// code block, or is inline code if three more backticks follow it.
 var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
 
 // withFences moves three backticks to a line of their own if they precede or follow text. goldmark then recognizes the

@@ -67,7 +67,7 @@ type screen struct {
 type figures struct {
 	Limit       string // description of the limit in words
 	Used, Max   int
-	Calls       int // number of calls that changed what people see
+	Calls       int // number of calls of methods that change what people see, including refused calls
 	Refused     int // number of calls that the platform refused with 429
 	Blocked     time.Time
 	Violations  int
@@ -154,7 +154,7 @@ type budget struct {
 	what    string
 }
 
-// read counts the calls in the time window of the limit, and separately all calls that change what people see.
+// read counts the calls that use the limit in its time window, and separately all calls of the methods in the field visible.
 func (b budget) read(calls []rig.Call, now time.Time) figures {
 	f := figures{Limit: b.what, Max: b.max}
 	for _, c := range calls {
