@@ -64,7 +64,7 @@ type Options struct {
 	Replicas  gateway.Replicas  // the same store as Store, if other processes use it too
 	Keeper    []string          // command line of a process that calls KeepServer; empty: MCP servers run without such a process
 	Version   string            // version of the release; empty: the version in the build information
-	Terminal  *terminal.Hub     // connects terminals; nil: there are no terminals, and a platform must be configured
+	Terminal  *terminal.Hub     // connects terminals; nil: a platform must be configured; New makes a hub if it opens the store
 	Level     *LogLevel         // level of Log; nil: a reload does not change it
 	// Load reads the configuration file again for a reload. If Load is nil, reloads are impossible.
 	Load func() (*config.Config, error)
@@ -169,7 +169,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	started := make(chan struct{})
 	a.running = ctx
 	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	// The goroutines that Run starts end when ctx ends, or earlier if the gateway can't start.
+	// The notification, the sweep and the reloads end when ctx ends, or earlier if the gateway can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.sweepRegularly)
 	if err := a.open(ctx); err != nil {
