@@ -39,8 +39,8 @@ func (t *tx) admit(c chat.Conversation) int64 {
 
 // assign locks the row of a chat that has work, makes the live replica with the fewest chats the chat's owner, and
 // returns this replica. The caller must have checked that the chat has no live owner. If several replicas have the
-// fewest chats, and this replica is one of them, it becomes the owner. assign returns 0 if no replica runs the
-// endpoint, or if this process is not a replica.
+// fewest chats, and this replica is one of them, it becomes the owner. assign returns 0 if no live replica that is not
+// leaving runs the endpoint, or if this process is not a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
 		return 0
