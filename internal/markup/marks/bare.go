@@ -8,8 +8,9 @@ import (
 	"telex/internal/markup"
 )
 
-// bare reports whether a format can be written in a Markdown that has no escapes. bare returns false if the format's
-// text contains the format's delimiter, or if a word continues across an end of the format.
+// bare reports whether a format can be written in a Markdown that has no escapes. A link can always be written. For any
+// other format, bare returns false if the format's text contains the format's delimiter, or if a word continues across an
+// end of the format. bare also returns false for inline code that contains a line break.
 func (w *writer) bare(f markup.Format) bool {
 	mark := ""
 	switch f.Style {
