@@ -79,7 +79,7 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	if code := reads.exit(patience); code != exitFailed {
 		t.Errorf("doctor: exit %d, want %d", code, exitFailed)
 	}
-	wantText(t, "doctor", reads.stdout.String(), "problem  store: ", " is at risk: the user reader may not change the table ", "→ docs/operations.md, under PostgreSQL\n")
+	wantText(t, "doctor", reads.stdout.String(), "problem  store: ", " is at risk: the user reader may not change the table ", "→ see PostgreSQL in docs/operations.md\n")
 
 	daemon.stop()
 	stdout, _ = run(exitDone, "store", "migrate")
