@@ -156,7 +156,7 @@ func (l *lab) open(t *testing.T, change func(*gateway.Options)) {
 	})
 }
 
-// button returns the id of a visible button whose id begins with prefix, or "" if there is none.
+// button returns the id of a visible button whose id begins with prefix, or "" if no button matches.
 func (l *lab) button(prefix string) string {
 	l.platform.mu.Lock()
 	defer l.platform.mu.Unlock()

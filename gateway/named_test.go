@@ -29,7 +29,7 @@ func (p threaded) Profile(to chat.Target) chat.Profile {
 	return profile
 }
 
-// button returns the id of the button below the newest message, or "" if there is none.
+// button returns the id of the button below the newest message, or "" if that message has no button.
 func (p threaded) button() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // question is a question that setup asks.
 type question struct {
 	text          string
-	flagValue     string // the answer on the command line; empty: there is none
-	defaultAnswer string // the answer if the person just presses Enter; empty: there is none
+	flagValue     string // the answer on the command line; empty: not given
+	defaultAnswer string // the answer if the person just presses Enter; empty: no default
 	how           string // how the person can give the answer if Setup asks no questions
 	secret        bool
 	optional      bool

@@ -20,7 +20,7 @@ var (
 	homeEntity = regexp.MustCompile(`^[a-z0-9_]+\.[a-z0-9_]+$`)
 )
 
-// Home returns the configured Home Assistant, or nil if there is none or more than one.
+// Home returns the configured Home Assistant, or nil unless exactly one is configured.
 func (c *Config) Home() *HomeAssistant {
 	var found []*HomeAssistant
 	for _, e := range c.Endpoints {

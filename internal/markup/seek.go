@@ -138,7 +138,7 @@ func (s *seeker) skip(n ast.Node) {
 	}
 }
 
-// text examines literal text. The parameter top is the start of the surrounding construct, or -1 if there is none.
+// text examines literal text. The parameter top is the start of the surrounding construct, or -1 if no construct is open.
 // Within a construct, the method text ignores emphasis delimiters. Within a link, the method text also ignores
 // brackets.
 func (s *seeker) text(n *ast.Text, top int, link bool) {
